@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 
 VERSION := $(shell sed -n "s/^ *version: '\(.*\)',/\1/p" meson.build | head -n 1)
 
-.PHONY: all demo test stress bench peers coverage dist install clean help
+.PHONY: all demo test stress bench peers coverage viewer dist install clean help
 
 all: $(BUILD)/build.ninja
 	@ninja -C "$(BUILD)" -n | grep -q 'no work to do' || ninja -C "$(BUILD)"
@@ -20,12 +20,12 @@ $(BUILD)/build.ninja:
 
 # Records a bundled program, and shows and converts a bundled profile.
 demo:
-	@tools/setup.sh build
+	@tools/setup.sh build engine
 	@$(MAKE) --no-print-directory all
 	@tools/demo.sh "$(BUILD)"
 
 test:
-	@tools/setup.sh build test
+	@tools/setup.sh build engine test
 	@python3 tests/run.py
 
 # Takes an hour: 100 rounds of each stress test, and large programs. "make test" runs one round.
@@ -42,7 +42,7 @@ bench:
 	@tools/setup.sh build bench
 	@$(MAKE) --no-print-directory all
 	@status=0; \
-	for name in run capture replay inside telemetry serve; do \
+	for name in run capture replay view inside telemetry serve; do \
 		python3 "tests/bench/$$name.py" "$(BUILD)" || status=1; \
 	done; \
 	exit $$status
@@ -59,6 +59,10 @@ peers:
 coverage:
 	@tools/setup.sh build test coverage
 	@python3 tools/coverage.py
+
+# Rebuilds the page of `allo view`, which is committed.  Needs node and npm.
+viewer:
+	@cd viewer && npm ci --silent --no-audit --no-fund --ignore-scripts && npm run --silent build
 
 # A source archive of the last commit.
 dist:
@@ -83,6 +87,7 @@ help:
 	@echo "make bench      run the benchmarks"
 	@echo "make peers      measure other heap profilers for comparison"
 	@echo "make coverage   measure the test coverage"
+	@echo "make viewer     rebuild the page of 'allo view' with node"
 	@echo "make dist       write a source archive"
 	@echo "make install    install into PREFIX ($(PREFIX))"
 	@echo "make clean      remove all builds"

@@ -33,8 +33,9 @@ const RUNTIME_BASE: &[&str] = &["assert.h", "text.c", "text.h", "utf8.c", "utf8.
 /// The folders of liballotrope, and the files of src/engine/ that need no database and no other process
 /// (src/engine/meson.build).
 const LIBRARY_FOLDERS: &[&str] =
-    &["base", "profile", "replay", "analysis", "readers", "writers", "symbols", "lib"];
-const LIBRARY_ENGINE: &[&str] = &["convert.c", "merged_profile.c", "rows.c", "source.c", "view_text.c"];
+    &["base", "profile", "replay", "analysis", "findings", "readers", "view", "writers", "symbols", "lib"];
+const LIBRARY_ENGINE: &[&str] =
+    &["convert.c", "log_cache.c", "merged_profile.c", "rows.c", "source.c", "view_text.c", "window_heap.c"];
 
 /// Texts that liballotrope contains as strings.
 const LIBRARY_TEXTS: &[&str] = &["flamegraph.css", "flamegraph.js"];

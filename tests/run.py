@@ -168,8 +168,8 @@ def step_sanitizers():
     # clang has other warnings than gcc.  AddressSanitizer includes LeakSanitizer, which checks at every exit.
     # Undefined behaviour ends the program: a test would not notice a message alone.  Damaged input and failing
     # allocations are tested here only: without sanitizers most of their faults would not be seen.
-    if not build("build-asan", "-Db_sanitize=address,undefined", "-Db_lundef=false", "-Doptimization=1",
-                 "-Dc_args=-fno-sanitize-recover=all -gline-tables-only", env={"CC": "clang"}):
+    if not build("build-asan", "-Dviewer_engine=disabled", "-Db_sanitize=address,undefined", "-Db_lundef=false",
+                 "-Doptimization=1", "-Dc_args=-fno-sanitize-recover=all -gline-tables-only", env={"CC": "clang"}):
         return []
     return (integration_tests("build-asan", "sanitized") + failing_allocations("build-asan")
             + replayed_corpora("build-asan") + unit_tests("build-asan"))
@@ -178,8 +178,8 @@ def step_sanitizers():
 def step_threads():
     # The runtime's multi-threaded tests under ThreadSanitizer; nothing else is built.  The control thread is
     # made by clone(2), which the sanitizer takes for a fork.
-    if not build("build-tsan", "-Db_sanitize=thread", "-Db_lundef=false", "-Doptimization=1", env={"CC": "clang"},
-                 targets=["races"]):
+    if not build("build-tsan", "-Dviewer_engine=disabled", "-Db_sanitize=thread", "-Db_lundef=false",
+                 "-Doptimization=1", env={"CC": "clang"}, targets=["races"]):
         return []
     env = {"CMOCKA_MESSAGE_OUTPUT": "TAP", "ALLO_CONTROL": "0", "TSAN_OPTIONS": "history_size=5"}
     return [([str(program)], tap(f"build-tsan: {program.name}"), env) for program in programs("build-tsan", "race_*")]

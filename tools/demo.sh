@@ -24,7 +24,8 @@ show() {
 }
 
 echo "examples/record/index.c makes an index of words. It has two faults: it copies too much, and it leaks."
-show "${CC:-cc}" -g -O1 examples/record/index.c -o "$out/index"
+# shellcheck disable=SC2086 # CC may have options, or be "ccache gcc"
+show ${CC:-cc} -g -O1 examples/record/index.c -o "$out/index"
 show allo run -f -o "$out/index.allo" "$out/index" README.md
 show allo leaks "$out/index.allo"
 show allo top "$out/index.allo" -M temporary -n 1

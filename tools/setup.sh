@@ -1,8 +1,8 @@
 #!/bin/sh
 # Installs the Debian packages that a job needs.
 #
-# usage: setup.sh build|test|stress|bench|peers|coverage...            installs missing packages; announces it first
-#        setup.sh --check build|test|stress|bench|peers|coverage...    installs nothing: prints the command and fails
+# usage: setup.sh build|engine|test|stress|bench|peers|coverage...            installs missing packages; announces it first
+#        setup.sh --check build|engine|test|stress|bench|peers|coverage...    installs nothing: prints the command and fails
 #
 # Prints nothing and returns at once if no package is missing.
 set -eu
@@ -51,6 +51,13 @@ needs() {
 		/usr/include/sqlite3.h libsqlite3-dev
 		/usr/include/microhttpd.h libmicrohttpd-dev
 		END
+	# The compiler of the viewer's engine (tools/find_wasm_clang.sh).
+	engine) cat <<-END ;;
+		clang-19 clang-19
+		wasm-ld-19 lld-19
+		/usr/lib/wasm32-wasi/libc.a wasi-libc
+		/usr/lib/llvm-19/lib/clang/*/lib/wasi/libclang_rt.builtins-wasm32.a libclang-rt-19-dev-wasm32
+		END
 	test) cat <<-END ;;
 		python3 python3
 		g++ g++
@@ -85,6 +92,8 @@ needs() {
 		perl perl
 		git git
 		sqlite3 sqlite3
+		jq jq
+		xz xz-utils
 		perf $(perf_package)
 		bpftrace bpftrace
 		promtool prometheus

@@ -4,10 +4,15 @@
 static bool take_run(const struct allo_profile *profile, struct allo_accesses *runs,
 		     struct allo_access_run *run)
 {
-	const int32_t *at = profile->access_runs.at + runs->first;
-	bool is_repeated = runs->count > 0 && at[0] < 0;
-	uint32_t used = is_repeated ? 2 : 1;
+	const int32_t *at;
+	bool is_repeated;
+	uint32_t used;
 
+	if (runs->count == 0)
+		return false;
+	at = profile->access_runs.at + runs->first;
+	is_repeated = at[0] < 0;
+	used = is_repeated ? 2 : 1;
 	if (runs->count < used)
 		return false;
 	run->length = is_repeated ? (uint64_t) - (int64_t)at[0] : 1;

@@ -6,6 +6,7 @@
 #include "base/assert.h"
 #include "base/defer.h"
 #include "profile/naming.h"
+#include "profile/offset_name.h"
 #include "profile/short_name.h"
 
 #include <stdio.h>
@@ -27,6 +28,16 @@ void allo_attribution_done(struct allo_attribution *attribution)
 	allo_vec_done(&attribution->passed);
 }
 
+void allo_attribution_restart(struct allo_attribution *attribution)
+{
+	struct allo_attribution fresh = { .wrappers = attribution->wrappers,
+					  .name_count = attribution->name_count };
+
+	memcpy(fresh.names, attribution->names, sizeof(fresh.names));
+	allo_attribution_done(attribution);
+	*attribution = fresh;
+}
+
 /* Functions and modules. */
 
 static bool is_named_wrapper(const struct allo_attribution *attribution, struct allo_text name)
@@ -42,8 +53,10 @@ static bool is_named_wrapper(const struct allo_attribution *attribution, struct 
 	return false;
 }
 
+/* `module` is the path of the function's module, or empty. */
 static enum allo_role judge_function(const struct allo_attribution *attribution,
-				     const struct allo_profile *profile, allo_function_id id)
+				     const struct allo_profile *profile, allo_function_id id,
+				     struct allo_text module)
 {
 	const struct allo_function *function = &profile->functions.at[id];
 	struct allo_text name = allo_profile_text(profile, function->name);
@@ -56,16 +69,20 @@ static enum allo_role judge_function(const struct allo_attribution *attribution,
 		return ALLO_ROLE_WRAPPER;
 	if (attribution->wrappers == ALLO_WRAPPERS_NONE && role != ALLO_ROLE_ALLOCATOR)
 		return ALLO_ROLE_CODE;
-	return role;
+	return allo_is_offset_name(name, module) ? ALLO_ROLE_NAMELESS : role;
 }
 
 static enum allo_role function_role(struct allo_attribution *attribution,
-				    const struct allo_profile *profile, allo_function_id id)
+				    const struct allo_profile *profile, allo_function_id id,
+				    allo_module_id module)
 {
 	uint8_t *role = &attribution->functions.at[id];
 
 	if (*role == ALLO_ROLE_NONE)
-		*role = (uint8_t)judge_function(attribution, profile, id);
+		*role = (uint8_t)judge_function(
+			attribution, profile, id,
+			module ? allo_profile_text(profile, profile->modules.at[module].path)
+			       : ALLO_TEXT(""));
 	return *role;
 }
 
@@ -92,7 +109,7 @@ enum allo_role allo_attribution_call(struct allo_attribution *attribution,
 
 	ALLO_ASSERT(function < attribution->functions.len || function == 0);
 	if (function && profile->functions.at[function].name)
-		role = function_role(attribution, profile, function);
+		role = function_role(attribution, profile, function, frame->module);
 	else if (attribution->wrappers == ALLO_WRAPPERS_NONE)
 		role = ALLO_ROLE_CODE;
 	else if (id < attribution->detected_frames.len && attribution->detected_frames.at[id])
@@ -120,48 +137,6 @@ static unsigned rank_of(enum allo_role role)
 	}
 }
 
-static struct allo_frame_role judge_frame(struct allo_attribution *attribution,
-					  const struct allo_profile *profile, allo_frame_id id)
-{
-	uint32_t count = allo_frame_call_count(&profile->frames.at[id]);
-	struct allo_frame_role best = { .call = count - 1, .role = ALLO_ROLE_ALLOCATOR };
-
-	for (uint32_t call = 0; call < count; call++) {
-		enum allo_role role = allo_attribution_call(attribution, profile, id, call);
-
-		if (rank_of(role) > rank_of((enum allo_role)best.role))
-			best = (struct allo_frame_role){ .call = call, .role = (uint8_t)role };
-	}
-	return best;
-}
-
-struct allo_frame_role allo_attribution_frame(struct allo_attribution *attribution,
-					      const struct allo_profile *profile, allo_frame_id id)
-{
-	struct allo_frame_role *known = &attribution->frames.at[id];
-
-	ALLO_ASSERT(id < attribution->frames.len);
-	if (known->role == ALLO_ROLE_NONE)
-		*known = judge_frame(attribution, profile, id);
-	return *known;
-}
-
-/* Sites. */
-
-static const struct allo_frame *frame_of(const struct allo_profile *profile, allo_stack_id stack)
-{
-	return &profile->frames.at[profile->stacks.at[stack].frame];
-}
-
-/* The stacks that a walk from the innermost frame has found. */
-struct walk {
-	const struct allo_profile *profile;
-	allo_stack_id site;
-	allo_stack_id nameless;  /* the innermost function without a name */
-	allo_stack_id other;     /* the innermost call that is not an allocator's */
-	allo_stack_id outermost; /* so far */
-};
-
 static bool is_main(const struct allo_profile *profile, const struct allo_frame *frame)
 {
 	char scratch[ALLO_NAME_SCRATCH];
@@ -171,50 +146,80 @@ static bool is_main(const struct allo_profile *profile, const struct allo_frame 
 		ALLO_TEXT("main"));
 }
 
+struct allo_frame_role allo_attribution_judge(struct allo_attribution *attribution,
+					      const struct allo_profile *profile, allo_frame_id id)
+{
+	const struct allo_frame *frame = &profile->frames.at[id];
+	uint32_t count = allo_frame_call_count(frame);
+	struct allo_frame_role best = { .call = count - 1,
+					.module = frame->module,
+					.role = ALLO_ROLE_ALLOCATOR,
+					.is_main = is_main(profile, frame) };
+
+	for (uint32_t call = 0; call < count; call++) {
+		enum allo_role role = allo_attribution_call(attribution, profile, id, call);
+
+		if (rank_of(role) > rank_of((enum allo_role)best.role)) {
+			best.call = call;
+			best.role = (uint8_t)role;
+		}
+	}
+	return best;
+}
+
+/* Sites. */
+
+/* The stacks that a walk from the innermost frame has found. */
+struct walk {
+	allo_stack_id site;
+	allo_stack_id nameless;         /* the innermost function without a name */
+	allo_module_id nameless_module; /* its module */
+	allo_stack_id other;            /* the innermost call that is not an allocator's */
+	allo_stack_id outermost;        /* so far */
+};
+
 /* A function with a name, behind one without: it is responsible if it is of the same module.  But
  * main() calls everything, so the address says more. */
-static allo_stack_id named_or_nameless(const struct walk *walk, allo_stack_id stack)
+static allo_stack_id named_or_nameless(const struct walk *walk, allo_stack_id stack,
+				       struct allo_frame_role frame)
 {
-	const struct allo_frame *frame = frame_of(walk->profile, stack);
-
-	if (!walk->nameless || (frame->module == frame_of(walk->profile, walk->nameless)->module &&
-				!is_main(walk->profile, frame)))
+	if (!walk->nameless || (frame.module == walk->nameless_module && !frame.is_main))
 		return stack;
 	return walk->nameless;
 }
 
-static void take_frame(struct walk *walk, allo_stack_id stack, enum allo_role role)
+static void take_frame(struct walk *walk, allo_stack_id stack, struct allo_frame_role frame)
 {
 	walk->outermost = stack;
-	if (role == ALLO_ROLE_ALLOCATOR)
+	if (frame.role == ALLO_ROLE_ALLOCATOR)
 		return;
 	if (!walk->other)
 		walk->other = stack;
-	if (role == ALLO_ROLE_CODE)
-		walk->site = named_or_nameless(walk, stack);
-	else if (role == ALLO_ROLE_NAMELESS && !walk->nameless)
+	if (frame.role == ALLO_ROLE_CODE) {
+		walk->site = named_or_nameless(walk, stack, frame);
+	} else if (frame.role == ALLO_ROLE_NAMELESS && !walk->nameless) {
 		walk->nameless = stack;
-	else if (walk->nameless && frame_of(walk->profile, stack)->module !=
-					   frame_of(walk->profile, walk->nameless)->module)
+		walk->nameless_module = frame.module;
+	} else if (walk->nameless && frame.module != walk->nameless_module) {
 		walk->site = walk->nameless;
+	}
 }
 
 allo_stack_id allo_attribution_site(struct allo_attribution *attribution,
 				    const struct allo_profile *profile, allo_stack_id stack)
 {
-	struct walk walk = { .profile = profile };
+	struct walk walk = { 0 };
 
 	if (!attribution)
 		return stack;
 	for (unsigned i = 0; stack != 0 && i < LOOK_MAX; i++) {
-		allo_frame_id id = profile->stacks.at[stack].frame;
-		enum allo_role role =
-			(enum allo_role)allo_attribution_frame(attribution, profile, id).role;
+		struct allo_frame_role frame = allo_attribution_frame(
+			attribution, profile, profile->stacks.at[stack].frame);
 
-		if (role == ALLO_ROLE_SCRIPT)
+		if (frame.role == ALLO_ROLE_SCRIPT)
 			return stack;
 		if (!walk.site)
-			take_frame(&walk, stack, role);
+			take_frame(&walk, stack, frame);
 		if (walk.site && !attribution->has_scripts)
 			break;
 		stack = profile->stacks.at[stack].parent;

@@ -19,6 +19,7 @@
 #define ALLO_ANALYSIS_ATTRIBUTION_H
 
 #include "analysis/known_code.h"
+#include "base/assert.h"
 #include "profile/profile.h"
 
 enum allo_wrappers {
@@ -32,10 +33,13 @@ enum { ALLO_ATTRIBUTION_NAMES = 32 };
 /* "auto", "known", "none"; NULL ends. */
 extern const char *const allo_wrappers_names[];
 
-/* A frame, if it were the innermost one. */
+/* A frame, if it were the innermost one.  It has all that a walk along a stack needs, in few bytes:
+ * the frames of a large profile are scattered over memory. */
 struct allo_frame_role {
-	uint32_t call; /* of the frame: the one that would be responsible */
-	uint8_t role;  /* of that call: enum allo_role */
+	uint32_t call;         /* of the frame: the one that would be responsible */
+	allo_module_id module; /* of the frame */
+	uint8_t role;          /* of that call: enum allo_role */
+	bool is_main;          /* the frame is of main() */
 };
 
 /* Values of the samples that passed a frame. */
@@ -63,6 +67,9 @@ struct allo_attribution {
 
 void allo_attribution_done(struct allo_attribution *attribution);
 
+/* Forgets the profile, to serve another one.  The settings stay. */
+void allo_attribution_restart(struct allo_attribution *attribution);
+
 /* Prepares for the frames of a profile, or of its next portion.  The first call detects wrappers,
  * so it should see all samples or a large portion of them, before any filter. */
 bool allo_attribution_learn(struct allo_attribution *attribution,
@@ -75,9 +82,22 @@ static inline bool allo_attribution_detects(const struct allo_attribution *attri
 	return name < attribution->detected.len && attribution->detected.at[name];
 }
 
-/* The role of a frame.  The frame must be older than the last allo_attribution_learn(). */
-struct allo_frame_role allo_attribution_frame(struct allo_attribution *attribution,
+/* Private: the role of a frame that was not asked for before. */
+struct allo_frame_role allo_attribution_judge(struct allo_attribution *attribution,
 					      const struct allo_profile *profile, allo_frame_id id);
+
+/* The role of a frame.  The frame must be older than the last allo_attribution_learn(). */
+static inline struct allo_frame_role allo_attribution_frame(struct allo_attribution *attribution,
+							    const struct allo_profile *profile,
+							    allo_frame_id id)
+{
+	struct allo_frame_role *known = &attribution->frames.at[id];
+
+	ALLO_ASSERT(id < attribution->frames.len);
+	if (known->role == ALLO_ROLE_NONE)
+		*known = allo_attribution_judge(attribution, profile, id);
+	return *known;
+}
 
 /* The role of one of a frame's calls. */
 enum allo_role allo_attribution_call(struct allo_attribution *attribution,

@@ -104,6 +104,72 @@ static bool sum_up(const struct allo_budget_limit *limit, const struct allo_prof
 	return true;
 }
 
+/* Renamed functions. */
+
+/* Rows of functions that only one of two profiles has. */
+struct unmatched_rows {
+	ALLO_VEC(struct allo_top_row *) list;
+};
+
+static void unmatched_done(struct unmatched_rows *rows)
+{
+	allo_vec_done(&rows->list);
+}
+
+/* By file; the largest of a file first.  Ids follow the order of arrival, so that it is stable. */
+static int compare_unmatched(const void *a, const void *b)
+{
+	const struct allo_top_row *x = *(struct allo_top_row *const *)a;
+	const struct allo_top_row *y = *(struct allo_top_row *const *)b;
+	allo_sum x_size = x->self.value + x->self.before, y_size = y->self.value + y->self.before;
+
+	if (x->key.file != y->key.file)
+		return x->key.file < y->key.file ? -1 : 1;
+	if (x_size != y_size)
+		return x_size < y_size ? 1 : -1;
+	return (x->key.function > y->key.function) - (x->key.function < y->key.function);
+}
+
+/* Finds the rows that have a name and grew from nothing, or shrank to nothing. */
+static bool find_unmatched(const struct allo_top *top, bool is_gone, struct unmatched_rows *rows,
+			   struct allo_error *err)
+{
+	for (size_t i = 0; i < top->rows.len; i++) {
+		struct allo_top_row *row = &top->rows.at[i];
+		const struct allo_values *total = &row->total;
+
+		if (row->key.function && (is_gone ? total->value : total->before) == 0 &&
+		    (is_gone ? row->self.before : row->self.value) != 0 &&
+		    !allo_vec_add(&rows->list, row, err))
+			return false;
+	}
+	if (rows->list.len > 0)
+		qsort(rows->list.at, rows->list.len, sizeof(*rows->list.at), compare_unmatched);
+	return true;
+}
+
+/* A function that is new takes the place of one of its file that is gone, the largest that of the
+ * largest: a rename is no growth. */
+static bool match_renamed(struct allo_top *top, struct allo_error *err)
+{
+	ALLO_DEFER(unmatched_done) struct unmatched_rows gone = { 0 }, added = { 0 };
+	size_t i = 0, k = 0;
+
+	if (!find_unmatched(top, true, &gone, err) || !find_unmatched(top, false, &added, err))
+		return false;
+	while (i < gone.list.len && k < added.list.len) {
+		struct allo_top_row *old = gone.list.at[i], *new = added.list.at[k];
+
+		if (old->key.file == new->key.file) {
+			new->self.before = old->self.before;
+			old->self.before = 0;
+		}
+		i += old->key.file <= new->key.file;
+		k += new->key.file <= old->key.file;
+	}
+	return true;
+}
+
 /* The largest call site. */
 
 static allo_sum growth_of(const struct allo_top_row *row)
@@ -140,14 +206,15 @@ static bool take_first(struct allo_verdicts *verdicts, struct allo_verdict *verd
 		       const struct allo_metric_columns *columns, enum allo_top_order order,
 		       struct allo_error *err)
 {
-	ALLO_DEFER(allo_attribution_done) struct allo_attribution attribution = { 0 };
 	ALLO_DEFER(allo_top_done)
-	struct allo_top top = { .by = ALLO_BY_FUNCTION, .attribution = &attribution };
+	struct allo_top top = { .by = ALLO_BY_FUNCTION, .attribution = verdicts->attribution };
 	const struct allo_top_row *row;
 	char scratch[ALLO_TOP_SCRATCH];
 	struct allo_text name, file;
 
-	if (!allo_top_add(&top, profile, columns, err))
+	allo_attribution_restart(verdicts->attribution);
+	if (!allo_top_add(&top, profile, columns, err) ||
+	    (order == ALLO_TOP_BY_CHANGE && !match_renamed(&top, err)))
 		return false;
 	allo_top_sort(&top, profile, order);
 	row = first_row(&top, order);
@@ -251,9 +318,11 @@ static bool suppress(struct allo_suppressions *suppressions, struct allo_profile
 }
 
 bool allo_budget_check(struct allo_verdicts *verdicts, const struct allo_limits *limits,
-		       struct allo_suppressions *suppressions, struct allo_profile *profile,
-		       struct allo_profile *base, struct allo_error *err)
+		       struct allo_suppressions *suppressions, struct allo_attribution *attribution,
+		       struct allo_profile *profile, struct allo_profile *base,
+		       struct allo_error *err)
 {
+	verdicts->attribution = attribution;
 	for (size_t i = 0; i < limits->list.len; i++) {
 		struct allo_verdict verdict = { .limit = &limits->list.at[i] };
 

@@ -10,6 +10,7 @@
 #ifndef ALLO_ANALYSIS_BUDGET_H
 #define ALLO_ANALYSIS_BUDGET_H
 
+#include "analysis/attribution.h"
 #include "analysis/suppressions.h"
 
 struct allo_budget_limit {
@@ -48,7 +49,8 @@ struct allo_verdict {
 	const char *metric, *unit;
 	allo_sum now, before; /* `before` only for a limit on growth */
 	/* For an exceeded limit without a pattern: the call site with the largest value, or the
-	 * largest growth, which counts at most as much as all sites together.  NULL: unknown. */
+	 * largest growth, which counts at most as much as all sites together.  A renamed function
+	 * has grown by the difference to its former self.  NULL: unknown. */
 	const char *mostly, *mostly_file;
 	allo_sum mostly_value;
 	bool others_shrank; /* it has grown by more than all sites together */
@@ -56,7 +58,8 @@ struct allo_verdict {
 
 /* All zeros is none. */
 struct allo_verdicts {
-	ALLO_VEC(struct allo_verdict) list; /* in the order of the limits */
+	struct allo_attribution *attribution; /* private: during the check */
+	ALLO_VEC(struct allo_verdict) list;   /* in the order of the limits */
 	size_t exceeded;
 	struct allo_arena arena;
 };
@@ -65,11 +68,13 @@ void allo_verdicts_done(struct allo_verdicts *verdicts);
 
 /*
  * Checks the limits.  `base` may be NULL when no limit needs it.  Suppressions apply to the limits
- * on leaks only; both profiles lose the suppressed samples.
+ * on leaks only; both profiles lose the suppressed samples.  The settings of `attribution` decide
+ * on the site of a verdict.
  */
 bool allo_budget_check(struct allo_verdicts *verdicts, const struct allo_limits *limits,
-		       struct allo_suppressions *suppressions, struct allo_profile *profile,
-		       struct allo_profile *base, struct allo_error *err);
+		       struct allo_suppressions *suppressions, struct allo_attribution *attribution,
+		       struct allo_profile *profile, struct allo_profile *base,
+		       struct allo_error *err);
 
 /* Growth in percent of `before`; infinite when `before` is 0. */
 double allo_verdict_percent(const struct allo_verdict *verdict);

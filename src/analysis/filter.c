@@ -338,33 +338,41 @@ static bool tell_stacks(struct allo_filter *filter, struct allo_profile *profile
 	return !allo_failed(err);
 }
 
+bool allo_filter_take(struct allo_filter *filter, struct allo_profile *profile,
+		      const struct allo_profile *old, struct allo_error *err)
+{
+	ALLO_DEFER(allo_free_pointer)
+	struct stack_fate *fates = calloc(old->stacks.len + 1, sizeof(*fates));
+
+	if (!fates)
+		return allo_fail_memory(err);
+	if (!judge_new_frames(filter, profile, err) || !judge_new_labels(filter, profile, err) ||
+	    !judge_stacks(filter, profile, old, fates, err))
+		return false;
+	if (filter->tells_stacks && !tell_stacks(filter, profile, fates, old->stacks.len + 1, err))
+		return false;
+	for (size_t i = 0; i < old->sample_stacks.len; i++) {
+		const struct stack_fate *fate = &fates[old->sample_stacks.at[i]];
+		bool keeps = is_kept(filter, fate) &&
+			     filter->has_labels.at[allo_profile_labels_of(old, i)];
+
+		filter->kept += keeps;
+		filter->dropped += !keeps;
+		if (keeps && !keep_sample(profile, old, i,
+					  cut(filter, profile, fate->kept_as_leaf, err), err))
+			return false;
+	}
+	return true;
+}
+
 bool allo_filter_apply(struct allo_filter *filter, struct allo_profile *profile,
 		       struct allo_error *err)
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile old = { 0 };
-	ALLO_DEFER(allo_free_pointer)
-	struct stack_fate *fates = calloc(profile->stacks.len + 1, sizeof(*fates));
 
-	if (!fates)
-		return allo_fail_memory(err);
-	if (!judge_new_frames(filter, profile, err) || !judge_new_labels(filter, profile, err))
-		return false;
 	allo_profile_move_samples(profile, &old);
-	if (!judge_stacks(filter, profile, &old, fates, err))
+	if (!allo_filter_take(filter, profile, &old, err))
 		return false;
-	if (filter->tells_stacks && !tell_stacks(filter, profile, fates, old.stacks.len + 1, err))
-		return false;
-	for (size_t i = 0; i < old.sample_stacks.len; i++) {
-		const struct stack_fate *fate = &fates[old.sample_stacks.at[i]];
-		bool keeps = is_kept(filter, fate) &&
-			     filter->has_labels.at[allo_profile_labels_of(&old, i)];
-
-		filter->kept += keeps;
-		filter->dropped += !keeps;
-		if (keeps && !keep_sample(profile, &old, i,
-					  cut(filter, profile, fate->kept_as_leaf, err), err))
-			return false;
-	}
 	/* The history covers all samples. */
 	if (filter->dropped > 0)
 		profile->history.len = 0;

@@ -80,4 +80,9 @@ static inline bool allo_filter_is_empty(const struct allo_filter *filter)
 bool allo_filter_apply(struct allo_filter *filter, struct allo_profile *profile,
 		       struct allo_error *err);
 
+/* The same for samples and stacks that allo_profile_move_samples() has moved to `old`, where they
+ * stay.  The result goes to `profile`. */
+bool allo_filter_take(struct allo_filter *filter, struct allo_profile *profile,
+		      const struct allo_profile *old, struct allo_error *err);
+
 #endif

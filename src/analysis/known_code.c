@@ -171,6 +171,7 @@ static const struct {
 	{ ALLO_TEXT_INIT("libdl.so"), "C library" },
 	{ ALLO_TEXT_INIT("libdl-2."), "C library" },
 	{ ALLO_TEXT_INIT("librt.so"), "C library" },
+	{ ALLO_TEXT_INIT("liballo.so"), "C library" }, /* calls it for the program */
 	{ ALLO_TEXT_INIT("libstdc++.so"), "C++ standard library" },
 	{ ALLO_TEXT_INIT("libc++.so"), "C++ standard library" },
 	{ ALLO_TEXT_INIT("libc++abi.so"), "C++ standard library" },

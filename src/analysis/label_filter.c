@@ -88,26 +88,31 @@ static bool make_stacks(struct allo_profile *profile, const char *key, allo_stac
 	return true;
 }
 
-bool allo_stacks_from_label(struct allo_profile *profile, const char *key, struct allo_error *err)
+bool allo_stacks_take_label(struct allo_profile *profile, const struct allo_profile *old,
+			    const char *key, struct allo_error *err)
 {
-	ALLO_DEFER(allo_profile_done) struct allo_profile old = { 0 };
 	ALLO_DEFER(allo_free_pointer)
 	allo_stack_id *stacks = calloc(profile->label_sets.len + 1, sizeof(*stacks));
 	size_t width = profile->metrics.len;
 
 	if (!stacks)
 		return allo_fail_memory(err);
-	allo_profile_move_samples(profile, &old);
 	if (!make_stacks(profile, key, stacks, err))
 		return false;
-	for (size_t i = 0; i < allo_profile_sample_count(&old); i++) {
-		allo_labels_id labels = allo_profile_labels_of(&old, i);
-		uint64_t *row = allo_profile_add_sample(profile, stacks[labels], 0, NULL, err);
+	for (size_t i = 0; i < allo_profile_sample_count(old); i++) {
+		allo_labels_id labels = allo_profile_labels_of(old, i);
 
-		if (!row)
+		if (!allo_profile_add_values(profile, stacks[labels], 0, old->values.at + i * width,
+					     err))
 			return false;
-		for (size_t m = 0; m < width; m++)
-			allo_profile_add_value(profile, m, &row[m], old.values.at[i * width + m]);
 	}
 	return true;
+}
+
+bool allo_stacks_from_label(struct allo_profile *profile, const char *key, struct allo_error *err)
+{
+	ALLO_DEFER(allo_profile_done) struct allo_profile old = { 0 };
+
+	allo_profile_move_samples(profile, &old);
+	return allo_stacks_take_label(profile, &old, key, err);
 }

@@ -41,4 +41,8 @@ struct allo_text allo_label_text(const struct allo_profile *profile, const struc
  * it get the empty stack. */
 bool allo_stacks_from_label(struct allo_profile *profile, const char *key, struct allo_error *err);
 
+/* The same for samples that allo_profile_move_samples() has moved to `old`, where they stay. */
+bool allo_stacks_take_label(struct allo_profile *profile, const struct allo_profile *old,
+			    const char *key, struct allo_error *err);
+
 #endif

@@ -1,5 +1,6 @@
 #include "analysis/leaks.h"
 
+#include "analysis/known_code.h"
 #include "analysis/same_stacks.h"
 #include "base/assert.h"
 #include "base/defer.h"
@@ -111,7 +112,7 @@ const struct allo_births *allo_birth_table_find(const struct allo_birth_table *t
 	return &table->births.at[table->numbers.at[stack] - 1];
 }
 
-const char *const allo_leak_kind_names[] = { "start", "growing", "later", NULL };
+const char *const allo_leak_kind_names[] = { "start", "growing", "later", "runtime", NULL };
 
 enum allo_leak_kind allo_births_kind(const struct allo_births *births)
 {
@@ -136,8 +137,10 @@ void allo_leaks_done(struct allo_leaks *leaks)
 static int compare(const void *a, const void *b)
 {
 	const struct allo_leak *x = a, *y = b;
-	int order = (x->values.value < y->values.value) - (x->values.value > y->values.value);
+	int order = (x->kind == ALLO_LEAK_RUNTIME) - (y->kind == ALLO_LEAK_RUNTIME);
 
+	if (order == 0)
+		order = (x->values.value < y->values.value) - (x->values.value > y->values.value);
 	if (order == 0)
 		order = (x->values.blocks < y->values.blocks) -
 			(x->values.blocks > y->values.blocks);
@@ -193,6 +196,29 @@ static bool add_sample(struct finder *finder, allo_stack_id stack, const struct 
 	return true;
 }
 
+/* Whether a stack has frames of the C and C++ libraries only: the dynamic linker calls their
+ * initial functions.  One of them reserves memory for exceptions, 71 KiB in libstdc++. */
+static bool is_of_runtime(const struct allo_profile *profile, allo_stack_id stack)
+{
+	if (stack == 0)
+		return false;
+	for (; stack != 0; stack = profile->stacks.at[stack].parent) {
+		allo_module_id module = profile->frames.at[profile->stacks.at[stack].frame].module;
+
+		if (module == 0 ||
+		    allo_known_module(allo_profile_text(profile, profile->modules.at[module].path))
+				    .role != ALLO_ROLE_LIBRARY)
+			return false;
+	}
+	return true;
+}
+
+static enum allo_leak_kind kind_of(const struct allo_profile *profile, const struct allo_leak *leak)
+{
+	return is_of_runtime(profile, leak->stack) ? ALLO_LEAK_RUNTIME
+						   : allo_births_kind(&leak->births);
+}
+
 bool allo_leaks_of(struct allo_leaks *leaks, const struct allo_profile *profile,
 		   const struct allo_metric_columns *columns, const struct allo_birth_table *births,
 		   struct allo_error *err)
@@ -215,7 +241,7 @@ bool allo_leaks_of(struct allo_leaks *leaks, const struct allo_profile *profile,
 			return allo_fail_memory(err);
 	}
 	for (size_t i = 0; i < leaks->list.len; i++)
-		leaks->list.at[i].kind = allo_births_kind(&leaks->list.at[i].births);
+		leaks->list.at[i].kind = kind_of(profile, &leaks->list.at[i]);
 	if (leaks->list.len > 0)
 		qsort(leaks->list.at, leaks->list.len, sizeof(*leaks->list.at), compare);
 	return true;

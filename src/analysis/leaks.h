@@ -43,12 +43,14 @@ enum allo_leak_kind {
 	ALLO_LEAK_START,   /* all in the first tenth of the run */
 	ALLO_LEAK_GROWING, /* in three tenths or more, and still in the last three */
 	ALLO_LEAK_LATER,   /* neither */
+	ALLO_LEAK_RUNTIME, /* of the start of the C and C++ libraries, once per process */
 	ALLO_LEAK_KINDS
 };
 
-/* "start", "growing", "later"; NULL ends. */
+/* "start", "growing", "later", "runtime"; NULL ends. */
 extern const char *const allo_leak_kind_names[];
 
+/* The kind by the times alone. */
 enum allo_leak_kind allo_births_kind(const struct allo_births *births);
 
 /* The leak of a stack, or of several that print the same. */
@@ -63,7 +65,7 @@ struct allo_leak {
 /* All zeros is empty. */
 struct allo_leaks {
 	struct allo_values sum;
-	ALLO_VEC(struct allo_leak) list; /* the heaviest first */
+	ALLO_VEC(struct allo_leak) list; /* the heaviest first, those of the runtime last */
 };
 
 void allo_leaks_done(struct allo_leaks *leaks);

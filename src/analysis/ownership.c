@@ -35,6 +35,7 @@ void allo_ownership_done(struct allo_ownership *ownership)
 {
 	allo_vec_done(&ownership->modules);
 	allo_vec_done(&ownership->functions);
+	allo_map_done(&ownership->executables);
 }
 
 static bool starts_with_any(struct allo_text text, const struct allo_text *prefixes, size_t count)
@@ -81,22 +82,75 @@ static struct allo_text stem_of(struct allo_text module)
 	return name;
 }
 
-/* Whether an executable of the profile has the library's name. */
-static bool belongs_to_executable(const struct allo_profile *profile, struct allo_text library)
+static struct allo_text module_path(const struct allo_profile *profile, allo_module_id id)
 {
-	struct allo_text stem = stem_of(library);
+	return allo_profile_text(profile, profile->modules.at[id].path);
+}
 
-	for (size_t i = 1; i < profile->modules.len && stem.len > 0; i++) {
-		struct allo_text path = allo_profile_text(profile, profile->modules.at[i].path);
+static uint64_t hash_text(struct allo_text text)
+{
+	return allo_hash_bytes(text.data, text.len, allo_hash_seed());
+}
 
-		if (path.len > 0 && path.data[0] == '/' && !is_shared(path) &&
-		    allo_text_equal(stem_of(path), stem))
+/* Whether one of the executables that were seen has this stem. */
+static bool is_executable(const struct allo_ownership *ownership,
+			  const struct allo_profile *profile, struct allo_text stem)
+{
+	struct allo_probe probe = allo_map_probe(&ownership->executables, hash_text(stem));
+	allo_module_id id;
+
+	while ((id = allo_map_next(&ownership->executables, &probe)) != 0) {
+		if (allo_text_equal(stem_of(module_path(profile, id)), stem))
 			return true;
 	}
 	return false;
 }
 
-static enum verdict judge_module(const struct allo_profile *profile, struct allo_text path)
+static bool is_path_of_executable(struct allo_text path)
+{
+	return path.len > 0 && path.data[0] == '/' && !is_shared(path);
+}
+
+/* Adds the executables among new modules; false when out of memory. */
+static bool see_executables(struct allo_ownership *ownership, const struct allo_profile *profile)
+{
+	for (; ownership->seen_modules < profile->modules.len; ownership->seen_modules++) {
+		allo_module_id id = (allo_module_id)ownership->seen_modules;
+		struct allo_text path = module_path(profile, id), stem = stem_of(path);
+
+		if (is_path_of_executable(path) && !is_executable(ownership, profile, stem) &&
+		    !allo_map_put(&ownership->executables, hash_text(stem), id))
+			return false;
+	}
+	return true;
+}
+
+/* The same as is_executable(), without the map. */
+static bool search_executable(const struct allo_profile *profile, struct allo_text stem)
+{
+	for (size_t i = 1; i < profile->modules.len; i++) {
+		struct allo_text path = module_path(profile, (allo_module_id)i);
+
+		if (is_path_of_executable(path) && allo_text_equal(stem_of(path), stem))
+			return true;
+	}
+	return false;
+}
+
+/* Whether an executable of the profile has the library's name. */
+static bool belongs_to_executable(struct allo_ownership *ownership,
+				  const struct allo_profile *profile, struct allo_text library)
+{
+	struct allo_text stem = stem_of(library);
+
+	if (stem.len == 0)
+		return false;
+	return see_executables(ownership, profile) ? is_executable(ownership, profile, stem)
+						   : search_executable(profile, stem);
+}
+
+static enum verdict judge_module(struct allo_ownership *ownership,
+				 const struct allo_profile *profile, struct allo_text path)
 {
 	if (path.len > 0 && path.data[0] == '[') /* [vdso], [heap] */
 		return LIBRARY;
@@ -104,7 +158,9 @@ static enum verdict judge_module(const struct allo_profile *profile, struct allo
 		return OWN;
 	if (allo_known_module(path).role == ALLO_ROLE_LIBRARY)
 		return LIBRARY;
-	return allo_is_library_file(path) && !belongs_to_executable(profile, path) ? LIBRARY : OWN;
+	if (!allo_is_library_file(path) || belongs_to_executable(ownership, profile, path))
+		return OWN;
+	return LIBRARY;
 }
 
 /* A function is a library's by its file or, without one, by its name. */
@@ -121,34 +177,38 @@ static enum verdict judge_function(struct allo_text name, struct allo_text file)
 		       : LIBRARY;
 }
 
-bool allo_is_own_code(const struct allo_profile *profile, struct allo_text function,
-		      struct allo_text file, struct allo_text module)
+bool allo_is_own_code(struct allo_ownership *ownership, const struct allo_profile *profile,
+		      struct allo_text function, struct allo_text file, struct allo_text module)
 {
-	return judge_module(profile, module) == OWN && judge_function(function, file) == OWN;
+	return judge_module(ownership, profile, module) == OWN &&
+	       judge_function(function, file) == OWN;
 }
+
+/* A cache that memory is too short for changes the speed, not the verdict. */
 
 static bool is_own_function(struct allo_ownership *ownership, const struct allo_profile *profile,
 			    allo_function_id id)
 {
 	const struct allo_function *function = &profile->functions.at[id];
+	struct allo_text name = allo_profile_text(profile, function->name);
+	struct allo_text file = allo_profile_text(profile, function->file);
 
 	if (!allo_vec_cover(&ownership->functions, profile->functions.len))
-		return true;
+		return judge_function(name, file) == OWN;
 	if (ownership->functions.at[id] == UNKNOWN)
-		ownership->functions.at[id] = (uint8_t)judge_function(
-			allo_profile_text(profile, function->name),
-			allo_profile_text(profile, function->file));
+		ownership->functions.at[id] = (uint8_t)judge_function(name, file);
 	return ownership->functions.at[id] == OWN;
 }
 
 static bool is_own_module(struct allo_ownership *ownership, const struct allo_profile *profile,
 			  allo_module_id id)
 {
+	struct allo_text path = module_path(profile, id);
+
 	if (!allo_vec_cover(&ownership->modules, profile->modules.len))
-		return true;
+		return judge_module(ownership, profile, path) == OWN;
 	if (ownership->modules.at[id] == UNKNOWN)
-		ownership->modules.at[id] = (uint8_t)judge_module(
-			profile, allo_profile_text(profile, profile->modules.at[id].path));
+		ownership->modules.at[id] = (uint8_t)judge_module(ownership, profile, path);
 	return ownership->modules.at[id] == OWN;
 }
 

@@ -16,6 +16,8 @@ struct allo_ownership {
 	/* Private. */
 	ALLO_VEC(uint8_t) modules;   /* by module: enum verdict */
 	ALLO_VEC(uint8_t) functions; /* by function, without its module: the same */
+	struct allo_map executables; /* one module for each name of an executable */
+	size_t seen_modules;         /* in the search for executables */
 };
 
 void allo_ownership_done(struct allo_ownership *ownership);
@@ -25,8 +27,8 @@ bool allo_is_own_call(struct allo_ownership *ownership, const struct allo_profil
 		      const struct allo_frame *frame, uint32_t call);
 
 /* The same for a function, file and module alone; each may be empty. */
-bool allo_is_own_code(const struct allo_profile *profile, struct allo_text function,
-		      struct allo_text file, struct allo_text module);
+bool allo_is_own_code(struct allo_ownership *ownership, const struct allo_profile *profile,
+		      struct allo_text function, struct allo_text file, struct allo_text module);
 
 /* Whether a path is that of a library's source file or header. */
 bool allo_is_library_file(struct allo_text path);

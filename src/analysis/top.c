@@ -82,14 +82,23 @@ static uint32_t add_row(struct allo_top *top, const struct allo_top_key *key)
 	return (uint32_t)top->rows.len;
 }
 
-static bool look_up(struct allo_top *top, const struct allo_profile *profile,
-		    const struct allo_frame *frame, uint32_t call, struct allo_top_call *found)
+static bool look_up(struct allo_top *top, const struct allo_profile *profile, allo_frame_id id,
+		    uint32_t call, struct allo_top_call *found)
 {
+	const struct allo_frame *frame = &profile->frames.at[id];
 	struct allo_line line = allo_call_line(profile, frame, call);
 	struct allo_top_key key = key_of(top, profile, frame, line);
+	struct allo_top_row *row;
 
 	found->row = add_row(top, &key);
-	return found->row != 0;
+	if (found->row == 0)
+		return false;
+	row = &top->rows.at[found->row - 1];
+	if (row->frame == 0) {
+		row->frame = id;
+		row->call = call;
+	}
+	return true;
 }
 
 const struct allo_top_call *allo_top_look_up(struct allo_top *top,
@@ -101,7 +110,7 @@ const struct allo_top_call *allo_top_look_up(struct allo_top *top,
 					      ? &top->frames.at[id]
 					      : &top->lines.at[frame->first_line + call];
 
-	return found->row != 0 || look_up(top, profile, frame, call, found) ? found : NULL;
+	return found->row != 0 || look_up(top, profile, id, call, found) ? found : NULL;
 }
 
 static void add_to_row(struct allo_top *top, const struct allo_top_call *call, bool is_leaf,
@@ -170,12 +179,11 @@ static void pass_calls(struct allo_top *top, const struct allo_profile *profile,
 {
 	allo_frame_id id = profile->stacks.at[site].frame;
 	uint32_t call = allo_attribution_site_call(top->attribution, profile, site);
-	allo_string_id via = via_of(top, profile, stack, site, call);
 	struct allo_top_row *row = &top->rows.at[allo_top_call_of(top, profile, id, call)->row - 1];
 
 	if (!row->has_via)
-		row->via = via;
-	else if (row->via != via)
+		row->via = via_of(top, profile, stack, site, call);
+	else if (row->via != 0 && row->via != via_of(top, profile, stack, site, call))
 		row->via = 0;
 	row->has_via = true;
 	allo_attribution_pass(top->attribution, profile, stack, site, fabs((double)values->value));
@@ -184,8 +192,12 @@ static void pass_calls(struct allo_top *top, const struct allo_profile *profile,
 static bool add_sample(struct allo_top *top, const struct allo_profile *profile,
 		       allo_stack_id stack, const struct allo_values *values)
 {
-	allo_stack_id site = allo_attribution_site(top->attribution, profile, stack), at = site;
+	allo_stack_id site, at;
 
+	/* Most stacks of a profile hold no memory at its peak. */
+	if (values->value == 0 && values->before == 0 && values->blocks == 0)
+		return true;
+	site = at = allo_attribution_site(top->attribution, profile, stack);
 	allo_values_add(&top->sum, values);
 	top->samples++;
 	if (stack == 0) {

@@ -25,6 +25,8 @@ struct allo_top_row {
 	uint64_t last_sample;     /* private: the last sample counted in `total` */
 	struct allo_values self;  /* of samples that end here */
 	struct allo_top_key key;
+	allo_frame_id frame; /* with `call`: an example of the row's calls */
+	uint32_t call;
 	/* The wrapper that the row calls for all its own samples; 0: none, or several. */
 	allo_string_id via;
 	bool has_via; /* private: `via` is set */

@@ -53,7 +53,6 @@ struct search {
 	struct allo_attribution *attribution;
 	const struct allo_profile *profile;
 	size_t bytes, blocks; /* metrics of all allocations */
-	size_t stride;        /* samples from one to the next that is examined */
 	struct function_count *functions;
 	ALLO_VEC(struct candidate) candidates;
 };
@@ -256,15 +255,16 @@ bool allo_wrappers_find(struct allo_attribution *attribution, const struct allo_
 
 	if (!find_metrics(&search))
 		return true;
-	search.stride = count / ALLO_WRAPPERS_SAMPLES + 1;
+	if (count > ALLO_WRAPPERS_SAMPLES)
+		count = ALLO_WRAPPERS_SAMPLES;
 	search.functions = calloc(profile->strings.len + profile->frames.len + 1,
 				  sizeof(*search.functions));
 	if (!search.functions)
 		return allo_fail_memory(err);
-	for (size_t i = 0; i < count; i += search.stride)
+	for (size_t i = 0; i < count; i++)
 		count_through(&search, i);
 	for (unsigned round = 0; round < ROUNDS && has_found; round++) {
-		for (size_t i = 0; i < count; i += search.stride) {
+		for (size_t i = 0; i < count; i++) {
 			if (!examine(&search, i))
 				return allo_fail_memory(err);
 		}

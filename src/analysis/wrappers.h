@@ -13,8 +13,9 @@
  * Neither are main() and functions that start-up code calls.  Sizes and callers are the same for
  * all metrics, so a function is a wrapper in all views of a profile or in none.
  *
- * Wrappers of wrappers are found in up to 4 rounds.  At most ALLO_WRAPPERS_SAMPLES samples are
- * examined, at equal distances: more would not change the verdict, and the cost has a limit.
+ * Wrappers of wrappers are found in up to 4 rounds.  The first ALLO_WRAPPERS_SAMPLES samples are
+ * examined, so the cost has a limit, and commands that read a file in portions find the same
+ * wrappers as those that read it whole.
  */
 #ifndef ALLO_ANALYSIS_WRAPPERS_H
 #define ALLO_ANALYSIS_WRAPPERS_H

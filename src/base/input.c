@@ -120,6 +120,8 @@ static bool check_unpacked(struct allo_input *in, const struct allo_unpacked *st
 	case ALLO_UNPACK_WIDE_WINDOW:
 		return fail_packed(in, "needs too much memory to be unpacked",
 				   "zstd -d --long=31 unpacks it", err);
+	case ALLO_UNPACK_UNSUPPORTED:
+		return fail_packed(in, "cannot be unpacked here", "unpack the file first", err);
 	case ALLO_UNPACK_DAMAGED:
 		return fail_packed(in, "is damaged", "create or copy the file again", err);
 	default:
@@ -491,9 +493,9 @@ static bool packed_again(const struct allo_input *in, struct allo_text *packed, 
 	*packed = in->memory;
 	if (in->fd < 0)
 		return true;
-	*owned = malloc(in->total);
-	*packed = (struct allo_text){ *owned, in->total };
-	return *owned && pread(in->fd, *owned, in->total, 0) == (ssize_t)in->total;
+	*packed = (struct allo_text){ .len = (size_t)in->total }; /* at most packed_at_once */
+	packed->data = *owned = malloc(packed->len);
+	return *owned && pread(in->fd, *owned, packed->len, 0) == (ssize_t)packed->len;
 }
 
 /* Unpacks a gzip file of which nothing has been used yet in one call, which is several times as
@@ -508,7 +510,7 @@ static bool gunzip_at_once(struct allo_input *in)
 
 	if (in->total > packed_at_once || !packed_again(in, &packed, &owned))
 		return false;
-	data = allo_gunzip_whole(packed, most < all_most ? most : all_most, &len);
+	data = allo_gunzip_whole(packed, (size_t)(most < all_most ? most : all_most), &len);
 	if (!data)
 		return false;
 	free(in->buffer);

@@ -16,11 +16,11 @@ static void run_next(struct allo_jobs *jobs)
 	ALLO_ASSERT(slot->state == ALLO_JOB_WAITING);
 	ALLO_ASSERT(jobs->taken < jobs->started && jobs->started <= jobs->given);
 	slot->state = ALLO_JOB_RUNNING;
-	pthread_mutex_unlock(&jobs->lock);
+	allo_monitor_leave(jobs->monitor);
 	jobs->run(slot->work);
-	pthread_mutex_lock(&jobs->lock);
+	allo_monitor_enter(jobs->monitor);
 	slot->state = ALLO_JOB_DONE;
-	pthread_cond_broadcast(&jobs->changed);
+	allo_monitor_wake_all(jobs->monitor);
 }
 
 static void *work_until_closed(void *argument)
@@ -29,29 +29,32 @@ static void *work_until_closed(void *argument)
 
 	if (jobs->steps_back)
 		allo_thread_step_back();
-	pthread_mutex_lock(&jobs->lock);
+	allo_monitor_enter(jobs->monitor);
 	while (!jobs->closing) {
 		if (jobs->started < jobs->given)
 			run_next(jobs);
 		else
-			pthread_cond_wait(&jobs->changed, &jobs->lock);
+			allo_monitor_wait(jobs->monitor);
 	}
-	pthread_mutex_unlock(&jobs->lock);
+	allo_monitor_leave(jobs->monitor);
 	return NULL;
 }
 
 void allo_jobs_open(struct allo_jobs *jobs, allo_job run, unsigned threads)
 {
 	*jobs = (struct allo_jobs){ .run = run, .is_open = true };
-	jobs->threads_wanted = threads < ALLO_JOBS_THREADS_MAX ? threads : ALLO_JOBS_THREADS_MAX;
-	pthread_mutex_init(&jobs->lock, NULL);
-	pthread_cond_init(&jobs->changed, NULL);
+	jobs->monitor = threads > 0 ? allo_monitor_new() : NULL;
+	if (jobs->monitor)
+		jobs->threads_wanted = threads < ALLO_JOBS_THREADS_MAX ? threads
+								       : ALLO_JOBS_THREADS_MAX;
 }
 
 static void start_thread(struct allo_jobs *jobs)
 {
-	if (allo_thread_start(&jobs->thread[jobs->threads], work_until_closed, jobs))
-		jobs->threads++;
+	struct allo_running_thread *thread = allo_thread_start(work_until_closed, jobs);
+
+	if (thread)
+		jobs->thread[jobs->threads++] = thread;
 	else
 		jobs->threads_wanted = jobs->threads;
 }
@@ -61,10 +64,10 @@ void allo_jobs_give(struct allo_jobs *jobs, void *work)
 	ALLO_ASSERT(jobs->is_open && allo_jobs_under_way(jobs) < ALLO_JOBS_MAX);
 	if (jobs->threads < jobs->threads_wanted && allo_jobs_under_way(jobs) > 0)
 		start_thread(jobs);
-	pthread_mutex_lock(&jobs->lock);
+	allo_monitor_enter(jobs->monitor);
 	*slot_of(jobs, jobs->given++) = (struct allo_job_slot){ work, ALLO_JOB_WAITING };
-	pthread_cond_broadcast(&jobs->changed);
-	pthread_mutex_unlock(&jobs->lock);
+	allo_monitor_wake_all(jobs->monitor);
+	allo_monitor_leave(jobs->monitor);
 }
 
 void *allo_jobs_take(struct allo_jobs *jobs)
@@ -73,18 +76,18 @@ void *allo_jobs_take(struct allo_jobs *jobs)
 
 	if (allo_jobs_under_way(jobs) == 0)
 		return NULL;
-	pthread_mutex_lock(&jobs->lock);
+	allo_monitor_enter(jobs->monitor);
 	/* The taker works instead of sleeping, even on a later job: the thread with the oldest job
 	 * may be waiting for a core. */
 	while (oldest->state != ALLO_JOB_DONE) {
 		if (jobs->started < jobs->given)
 			run_next(jobs);
 		else
-			pthread_cond_wait(&jobs->changed, &jobs->lock);
+			allo_monitor_wait(jobs->monitor);
 	}
 	jobs->taken++;
 	ALLO_ASSERT(jobs->taken <= jobs->started);
-	pthread_mutex_unlock(&jobs->lock);
+	allo_monitor_leave(jobs->monitor);
 	return oldest->work;
 }
 
@@ -92,13 +95,12 @@ void allo_jobs_close(struct allo_jobs *jobs)
 {
 	if (!jobs->is_open)
 		return;
-	pthread_mutex_lock(&jobs->lock);
+	allo_monitor_enter(jobs->monitor);
 	jobs->closing = true;
-	pthread_cond_broadcast(&jobs->changed);
-	pthread_mutex_unlock(&jobs->lock);
+	allo_monitor_wake_all(jobs->monitor);
+	allo_monitor_leave(jobs->monitor);
 	for (unsigned i = 0; i < jobs->threads; i++)
-		pthread_join(jobs->thread[i], NULL);
-	pthread_cond_destroy(&jobs->changed);
-	pthread_mutex_destroy(&jobs->lock);
+		allo_thread_join(jobs->thread[i]);
+	allo_monitor_free(jobs->monitor);
 	*jobs = (struct allo_jobs){ 0 };
 }

@@ -36,9 +36,8 @@ struct allo_jobs {
 	/* Totals; job number N is in slot N % ALLO_JOBS_MAX.  taken <= started <= given. */
 	size_t given, started, taken;
 	unsigned threads_wanted, threads;
-	pthread_t thread[ALLO_JOBS_THREADS_MAX];
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
+	struct allo_running_thread *thread[ALLO_JOBS_THREADS_MAX];
+	struct allo_monitor *monitor; /* NULL: no thread can start */
 	bool is_open, closing;
 };
 

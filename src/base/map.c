@@ -8,6 +8,9 @@
 
 enum { SLOTS_FIRST = 64, SLOTS_MANY = 1 << 16 };
 
+/* The hash that a slot keeps has 32 bits.  Where size_t has no more, memory ends earlier. */
+static const uint64_t slots_most = (uint64_t)1 << 32;
+
 /* Open addressing with linear steps: eight slots share a cache line.  A slot holds the half of the
  * hash that places it, so growing does not need the owner's hashes. */
 bool allo_map_grow(struct allo_map *map)
@@ -18,7 +21,7 @@ bool allo_map_grow(struct allo_map *map)
 	uint64_t *slots;
 
 	ALLO_ASSERT(map->used <= map->mask); /* a free slot ends every search */
-	if (count > (size_t)1 << 32)
+	if (count > slots_most)
 		return false;
 	slots = calloc(count, sizeof(*slots));
 	if (!slots)

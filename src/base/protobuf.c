@@ -52,8 +52,8 @@ static bool take_bytes(struct allo_text *message, uint64_t len, struct allo_text
 {
 	if (len > message->len)
 		return false;
-	*bytes = (struct allo_text){ message->data, len };
-	*message = allo_text_from(*message, len);
+	*bytes = (struct allo_text){ message->data, (size_t)len };
+	*message = allo_text_from(*message, (size_t)len);
 	return true;
 }
 

@@ -1,17 +1,19 @@
 /* random_access.c - see random_access.h. */
 #include "base/random_access.h"
 
-#include "base/defer.h"
 #include "base/temporary.h"
+#include "base/vec.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SPOOL_SIZE = 256 << 10 };
+enum {
+	PORTION = 256 << 10,
+	COPY_IN_MEMORY = 16 << 20, /* bytes; larger copies are files */
+};
 
 static bool write_all(int fd, const char *data, size_t len)
 {
@@ -28,24 +30,56 @@ static bool write_all(int fd, const char *data, size_t len)
 	return true;
 }
 
+/* Copies of pipes and compressed files.  All zeros but for `fd`: nothing yet. */
+struct copy {
+	ALLO_VEC(char) kept; /* in memory; a buffer once there is a file */
+	int fd;              /* -1: all of it is in memory */
+	uint64_t size;
+};
+
+static bool write_copy(struct copy *copy, struct allo_error *err)
+{
+	if (copy->fd < 0)
+		copy->fd = allo_temporary_open();
+	if (copy->fd < 0)
+		return allo_fail_errno(err, "a temporary file", "create");
+	if (!write_all(copy->fd, copy->kept.at, copy->kept.len))
+		return allo_fail_errno(err, "a temporary file", "write");
+	copy->kept.len = 0;
+	return true;
+}
+
+static bool make_copy(struct copy *copy, struct allo_input *in, struct allo_error *err)
+{
+	for (;;) {
+		size_t got;
+
+		if (!allo_vec_reserve(&copy->kept, PORTION))
+			return allo_fail_memory(err);
+		got = allo_input_take(in, copy->kept.at + copy->kept.len, PORTION, err);
+		copy->kept.len += got;
+		copy->size += got;
+		if (got == 0)
+			return !allo_failed(err) && (copy->fd < 0 || write_copy(copy, err));
+		if (copy->kept.len > COPY_IN_MEMORY && !write_copy(copy, err))
+			return false;
+	}
+}
+
 static bool spool(struct allo_random_access *source, struct allo_input *in, struct allo_error *err)
 {
-	ALLO_DEFER(allo_free_pointer) char *buffer = malloc(SPOOL_SIZE);
-	size_t got;
+	struct copy copy = { .fd = -1 };
+	bool ok = make_copy(&copy, in, err);
 
-	if (!buffer)
-		return allo_fail_memory(err);
-	source->fd = allo_temporary_open();
-	if (source->fd < 0)
-		return allo_fail_errno(err, "a temporary file", "create");
-	source->owns_fd = true;
-	while ((got = allo_input_take(in, buffer, SPOOL_SIZE, err)) > 0) {
-		if (!write_all(source->fd, buffer, got))
-			return allo_fail_errno(err, "a temporary file", "write");
-		source->size += got;
-	}
+	source->size = copy.size;
 	source->stored = in->fd < 0 ? in->memory.len : in->done;
-	return !allo_failed(err);
+	source->fd = copy.fd;
+	source->owns_fd = copy.fd >= 0;
+	if (copy.fd < 0)
+		source->memory = source->copy = copy.kept.at;
+	else
+		allo_vec_done(&copy.kept);
+	return ok;
 }
 
 /* Takes the size of a file.  Holes count in st_size, not in st_blocks, whose unit is 512 bytes. */
@@ -97,6 +131,7 @@ void allo_random_access_close(struct allo_random_access *source)
 {
 	if (source->owns_fd)
 		close(source->fd);
+	free(source->copy);
 	*source = (struct allo_random_access){ .fd = -1 };
 }
 

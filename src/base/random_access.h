@@ -1,8 +1,8 @@
 /*
  * random_access.h - an input that can be read at any offset.
  *
- * For formats that are not read in file order.  A pipe or a compressed file is first copied to an
- * unnamed temporary file.
+ * For formats that are not read in file order.  A pipe or a compressed file is copied first: into
+ * memory, or into an unnamed temporary file if it is large.
  */
 #ifndef ALLO_BASE_RANDOM_ACCESS_H
 #define ALLO_BASE_RANDOM_ACCESS_H
@@ -17,6 +17,7 @@ struct allo_random_access {
 
 	/* Private from here on. */
 	const char *memory; /* NULL for a file */
+	char *copy;         /* owned; NULL if there is none, or if it is a file */
 	int fd;
 	bool owns_fd;
 	uint64_t start; /* offset of the input in the file */

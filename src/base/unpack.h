@@ -21,6 +21,7 @@ enum allo_unpack_problem {
 	ALLO_UNPACK_DAMAGED,
 	ALLO_UNPACK_WIDE_WINDOW, /* zstd --long: unpacking needs more memory than our limit */
 	ALLO_UNPACK_NO_MEMORY,
+	ALLO_UNPACK_UNSUPPORTED, /* on this platform */
 };
 
 /*

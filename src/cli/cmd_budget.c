@@ -2,6 +2,7 @@
 #include "analysis/budget.h"
 #include "base/defer.h"
 #include "base/xml.h"
+#include "cli/gate.h"
 #include "cli/read_leaks.h"
 #include "profile/short_name.h"
 #include "report/messages.h"
@@ -14,7 +15,7 @@ struct budget {
 	const char *peak, *total, *blocks, *leaks, *growth, *baseline;
 	struct allo_list in, limits, files, suppressions;
 	const char *junit, *markdown;
-	bool force;
+	bool force, allow_incomplete;
 };
 
 #define AT(field) offsetof(struct budget, field)
@@ -36,6 +37,7 @@ static const struct allo_option limit_options[] = {
 	OPT_FILES(0, "suppressions", "FILE", suppressions,
 		  "do not count the leaks that this file lists (may be repeated); see 'allo help "
 		  "leaks'"),
+	OPT_ALLOW_INCOMPLETE(AT(allow_incomplete)),
 	OPT_END,
 };
 static const struct allo_option_group limit_group = { "Limits", limit_options };
@@ -51,9 +53,16 @@ static const struct allo_option report_options[] = {
 static const struct allo_option_group report_group = { "Reports", report_options };
 
 static const struct allo_option_group *const groups[] = {
-	&limit_group,        &report_group,       &allo_view_group,
-	&allo_filter_group,  &allo_number_group,  &allo_no_markdown_group,
-	&allo_symbols_group, &allo_reading_group, NULL,
+	&limit_group,
+	&report_group,
+	&allo_view_group,
+	&allo_filter_group,
+	&allo_site_group,
+	&allo_number_group,
+	&allo_no_markdown_group,
+	&allo_symbols_group,
+	&allo_reading_group,
+	NULL,
 };
 
 static const struct allo_example examples[] = {
@@ -187,6 +196,7 @@ struct result {
 	struct allo_suppressions suppressions;
 	struct allo_verdicts verdicts;
 	bool is_estimated; /* the measured numbers */
+	bool is_complete;  /* no data are missing, or the user accepts that */
 };
 
 static void result_done(struct result *result)
@@ -296,6 +306,8 @@ static const char *phrase_sum(const struct result *result, char out[PHRASE_SIZE]
 	if (exceeded > 0)
 		snprintf(out, PHRASE_SIZE, "%zu of %zu limit%s exceeded", exceeded, count,
 			 allo_plural(count));
+	else if (!result->is_complete)
+		snprintf(out, PHRASE_SIZE, "the input is incomplete");
 	else if (count == 1)
 		snprintf(out, PHRASE_SIZE, "the limit is kept");
 	else
@@ -381,7 +393,8 @@ static void describe(struct allo_report *report, const struct result *result)
 {
 	char sum[PHRASE_SIZE];
 
-	allo_report_field_bool(report, "ok", result->verdicts.exceeded == 0);
+	allo_report_field_bool(report, "ok", result->verdicts.exceeded == 0 && result->is_complete);
+	allo_report_field_bool(report, "complete", result->is_complete);
 	allo_report_field_u64(report, "exceeded", result->verdicts.exceeded);
 	describe_limits(report, result);
 	allo_report_line(report, "%s", phrase_sum(result, sum));
@@ -419,10 +432,22 @@ static void put_case(const struct result *result, struct allo_output *out,
 	allo_output_string(out, "/>\n    </testcase>\n");
 }
 
+/* A test case that fails. */
+static void put_incomplete(const struct result *result, struct allo_output *out)
+{
+	allo_output_string(out, "    <testcase");
+	put_attribute(out, "classname", result->name);
+	put_attribute(out, "name", "the input is complete");
+	allo_output_string(out, " time=\"0\">\n      <failure type=\"incomplete\" "
+				"message=\"events are missing\"/>\n    </testcase>\n");
+}
+
 /* JUnit XML: a test case for each limit. */
 static void write_junit(const struct result *result, struct allo_output *out)
 {
 	const struct allo_verdicts *verdicts = &result->verdicts;
+	size_t more = !result->is_complete;
+	size_t tests = verdicts->list.len + more, failures = verdicts->exceeded + more;
 
 	allo_output_printf(
 		out,
@@ -430,7 +455,9 @@ static void write_junit(const struct result *result, struct allo_output *out)
 		"<testsuites tests=\"%zu\" failures=\"%zu\">\n"
 		"  <testsuite name=\"allo budget\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" "
 		"skipped=\"0\" time=\"0\">\n",
-		verdicts->list.len, verdicts->exceeded, verdicts->list.len, verdicts->exceeded);
+		tests, failures, tests, failures);
+	if (!result->is_complete)
+		put_incomplete(result, out);
 	for (size_t i = 0; i < verdicts->list.len; i++)
 		put_case(result, out, &verdicts->list.at[i]);
 	allo_output_string(out, "  </testsuite>\n</testsuites>\n");
@@ -505,17 +532,21 @@ static bool check(struct result *result, struct allo_error *err)
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
 	ALLO_DEFER(allo_profile_done) struct allo_profile base = { 0 };
+	ALLO_DEFER(allo_attribution_done) struct allo_attribution attribution = { 0 };
 	const struct budget *opt = result->opt;
 	char *baseline[] = { (char *)opt->baseline, NULL };
 
-	if (!read_side(opt, result->files, &profile, err) ||
+	if (!allo_common_attribution(&opt->common, &attribution, err) ||
+	    !read_side(opt, result->files, &profile, err) ||
 	    (opt->baseline && !read_side(opt, baseline, &base, err)))
 		return false;
 	result->is_estimated = allo_profile_is_estimated(&profile) ||
 			       allo_profile_is_estimated(&base);
+	result->is_complete = opt->allow_incomplete || (allo_notes_are_complete(&profile.notes) &&
+							allo_notes_are_complete(&base.notes));
 	return add_growth(opt, &profile, &result->limits, err) &&
 	       allo_budget_check(&result->verdicts, &result->limits, &result->suppressions,
-				 &profile, opt->baseline ? &base : NULL, err) &&
+				 &attribution, &profile, opt->baseline ? &base : NULL, err) &&
 	       write_file(result, opt->junit, write_junit, err) &&
 	       write_file(result, opt->markdown, write_markdown, err) &&
 	       print(result, &profile.notes, err);
@@ -539,7 +570,7 @@ static bool run_budget(const void *options_given, char **files, struct allo_erro
 		allo_tell_unused_suppressions(&result.suppressions);
 	if (result.verdicts.exceeded > 0)
 		return allo_fail(err, ALLO_UNMET, ALLO_NOWHERE, "a limit is exceeded");
-	return true;
+	return allo_gate_check(result.is_complete, result.name, err);
 }
 
 const struct allo_command allo_cmd_budget = {

@@ -32,10 +32,15 @@ static const struct allo_option options[] = {
 static const struct allo_option_group group = { "Format", options };
 
 static const struct allo_option_group *const groups[] = {
-	&allo_convert_group, &group,
-	&allo_view_group,    &allo_filter_group,
-	&allo_symbols_group, &allo_trace_group,
-	&allo_reading_group, NULL,
+	&allo_convert_group,
+	&group,
+	&allo_view_group,
+	&allo_filter_group,
+	&allo_site_group,
+	&allo_symbols_group,
+	&allo_trace_group,
+	&allo_reading_group,
+	NULL,
 };
 
 static const struct allo_example examples[] = {

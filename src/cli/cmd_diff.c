@@ -250,6 +250,7 @@ static void describe_place(struct allo_report *report, const struct comparison *
 	if (top->by == ALLO_BY_FILE)
 		file.len = 0;
 	allo_cell_place(report, NAME, name, file, line);
+	allo_report_style_row(report, NAME, profile, row);
 }
 
 /* Growth is red, shrinkage is green. */

@@ -1,11 +1,11 @@
 /* cmd_flame.c - allo flame: draws a flame graph and opens it. */
 #include "base/defer.h"
 #include "cli/convert_job.h"
-#include "profile/naming.h"
+#include "cli/desktop.h"
+#include "cli/output_name.h"
 #include "report/messages.h"
 
 #include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -38,6 +38,7 @@ static const struct allo_option_group *const groups[] = {
 	&group,
 	&allo_view_group,
 	&allo_filter_group,
+	&allo_site_group,
 	&allo_symbols_group,
 	&allo_trace_group,
 	&allo_reading_group,
@@ -51,23 +52,6 @@ static const struct allo_example examples[] = {
 	{ NULL, NULL },
 };
 
-/* "dir/server.1234.allo" becomes "server.1234.svg", to be freed. */
-static char *name_output(const char *file)
-{
-	static const char *const endings[] = { ".gz", ".zst", ".pb", ".allo", ".json", ".pprof" };
-	/* A URL may have a query. */
-	struct allo_text name = allo_basename((struct allo_text){ file, strcspn(file, "?#") });
-	char *output = NULL;
-
-	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
-		if (allo_text_ends(name, allo_text_of(endings[i])))
-			name.len -= strlen(endings[i]);
-	}
-	if (name.len == 0 || strcmp(file, "-") == 0)
-		name = ALLO_TEXT("flame");
-	return asprintf(&output, "%.*s.svg", ALLO_TEXT_ARG(name)) < 0 ? NULL : output;
-}
-
 /* Whether the file is a drawing of ours, which a newer one may replace. */
 static bool is_own_drawing(const char *path)
 {
@@ -79,44 +63,12 @@ static bool is_own_drawing(const char *path)
 	return got > 0 && memmem(head, (size_t)got, mark, strlen(mark));
 }
 
-static bool has_desktop(void)
-{
-	const char *x = getenv("DISPLAY"), *wayland = getenv("WAYLAND_DISPLAY");
-
-	return isatty(STDOUT_FILENO) && ((x && x[0]) || (wayland && wayland[0]));
-}
-
-/* Starts the desktop's viewer, which runs on by itself. */
-static bool open_window(char *path)
-{
-	char program[] = "xdg-open", *arguments[] = { program, path, NULL };
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	bool ok;
-	pid_t child;
-
-	if (posix_spawn_file_actions_init(&actions) != 0)
-		return false;
-	if (posix_spawnattr_init(&attributes) != 0) {
-		posix_spawn_file_actions_destroy(&actions);
-		return false;
-	}
-	ok = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID) == 0;
-	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-		ok = ok &&
-		     posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0) == 0;
-	ok = ok && posix_spawnp(&child, program, &actions, &attributes, arguments, environ) == 0;
-	posix_spawnattr_destroy(&attributes);
-	posix_spawn_file_actions_destroy(&actions);
-	return ok;
-}
-
 /* The name is the result if no window shows it. */
 static void present(const struct flame *opt, char *path)
 {
 	if (strcmp(path, "-") == 0)
 		return;
-	if (!opt->no_open && has_desktop() && open_window(path)) {
+	if (!opt->no_open && allo_has_desktop() && allo_open_window(path)) {
 		if (!opt->writing.common.quiet)
 			allo_say("opened %s", path);
 	} else {
@@ -129,7 +81,8 @@ static bool run_flame(const void *options_given, char **files, struct allo_error
 	const struct flame *opt = options_given;
 	struct allo_convert_options writing = opt->writing;
 	ALLO_DEFER(allo_free_pointer)
-	char *output = writing.output ? strdup(writing.output) : name_output(files[0]);
+	char *output = writing.output ? strdup(writing.output)
+				      : allo_output_name(files[0], ".svg", "flame");
 	struct allo_convert_job job;
 
 	if (!output)

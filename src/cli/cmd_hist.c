@@ -432,10 +432,10 @@ static bool run_hist(const void *options_given, char **files, struct allo_error 
 	if (!allo_common_report(common, &report, result.is_estimated, err))
 		return false;
 	describe(&report, &result);
+	allo_source_note_gaps(&source);
 	if (!allo_common_finish(common, &report, NULL, err))
 		return false;
 	allo_common_tell_filter(common, &result.filter.stacks.filter);
-	allo_source_note_gaps(&source);
 	return true;
 }
 

@@ -5,6 +5,7 @@
 #include "cli/show_recording.h"
 #include "profile/metric_about.h"
 #include "profile/naming.h"
+#include "profile/offset_name.h"
 #include "replay/recording_profile.h"
 #include "report/figures.h"
 #include "report/messages.h"
@@ -171,7 +172,8 @@ static bool find_quality(struct quality *quality, const struct allo_profile *pro
 							: NULL;
 
 		quality->frames++;
-		quality->named += lines && profile->functions.at[lines->function].name != 0;
+		quality->named += lines && profile->functions.at[lines->function].name != 0 &&
+				  !allo_call_has_offset_name(profile, frame, 0);
 		quality->with_line += lines && lines->line != 0;
 		for (uint32_t k = 0; k < frame->line_count; k++) {
 			quality->functions += !is_seen[lines[k].function];

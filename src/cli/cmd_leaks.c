@@ -1,8 +1,9 @@
 /* cmd_leaks.c - allo leaks: the stacks whose blocks were never freed. */
 #include "base/defer.h"
-#include "base/utf8.h"
+#include "cli/gate.h"
 #include "cli/quote.h"
 #include "cli/read_leaks.h"
+#include "cli/show_stack.h"
 #include "profile/naming.h"
 #include "report/figures.h"
 #include "report/messages.h"
@@ -13,7 +14,7 @@ struct leaks {
 	uint64_t count, depth;
 	unsigned only;
 	struct allo_list suppressions;
-	bool exit_code;
+	bool exit_code, allow_incomplete;
 };
 
 static const struct leaks defaults = { .count = 10, .depth = 6 };
@@ -35,7 +36,9 @@ static const struct allo_option options[] = {
 	  .argument = "KINDS",
 	  .help = "show stacks of these kinds only, separated by commas. start: all blocks were "
 		  "allocated in the first tenth of the run. growing: in at least three tenths, "
-		  "the last three included. later: neither",
+		  "the last three included. later: neither. runtime: by the start-up code of the "
+		  "C and C++ libraries. The run ends with the last allocation of the program: "
+		  "later pauses do not count",
 	  .kind = ALLO_OPTION_SET,
 	  .completes = ALLO_COMPLETE_CHOICES,
 	  .offset = offsetof(struct leaks, only),
@@ -50,8 +53,9 @@ static const struct allo_option options[] = {
 	  .completes = ALLO_COMPLETE_FILES,
 	  .offset = offsetof(struct leaks, suppressions) },
 	{ .name = "exit-code",
-	  .help = "exit with status 3 if there are leaks",
+	  .help = "exit with status 3 if there are leaks, or if events are missing",
 	  .offset = offsetof(struct leaks, exit_code) },
+	OPT_ALLOW_INCOMPLETE(offsetof(struct leaks, allow_incomplete)),
 	{ .name = NULL },
 };
 
@@ -111,30 +115,8 @@ static void result_done(struct result *result)
 	allo_leaks_done(&result->leaks);
 }
 
-static const char *const kind_texts[ALLO_LEAK_KINDS] = { "at start", "growing", "later" };
-
-/* A position in a stack; it moves from the innermost call outwards. */
-struct walk {
-	const struct allo_profile *profile;
-	allo_stack_id stack;
-	uint32_t call;
-};
-
-/* The next call; NULL at the end. */
-static const struct allo_frame *next_call(struct walk *walk, uint32_t *call)
-{
-	const struct allo_frame *frame;
-
-	if (walk->stack == 0)
-		return NULL;
-	frame = &walk->profile->frames.at[walk->profile->stacks.at[walk->stack].frame];
-	*call = walk->call++;
-	if (walk->call >= allo_frame_call_count(frame)) {
-		walk->stack = walk->profile->stacks.at[walk->stack].parent;
-		walk->call = 0;
-	}
-	return frame;
-}
+static const char *const kind_texts[ALLO_LEAK_KINDS] = { "at start", "growing", "later",
+							 "runtime start-up" };
 
 /* For programs. */
 
@@ -159,7 +141,7 @@ static const struct allo_report_table table = { "leaks", columns, COLUMNS };
 static void describe_folded(struct allo_report *report, const struct allo_profile *profile,
 			    allo_stack_id stack)
 {
-	struct walk walk = { profile, stack, 0 };
+	struct allo_call_walk walk = { profile, stack, 0 };
 	const struct allo_frame *frame;
 	char scratch[ALLO_NAME_SCRATCH];
 	ALLO_VEC(struct allo_text) names = { 0 };
@@ -167,7 +149,7 @@ static void describe_folded(struct allo_report *report, const struct allo_profil
 
 	if (!allo_report_is(report, ALLO_REPORT_CSV))
 		return;
-	while ((frame = next_call(&walk, &call)) != NULL) {
+	while ((frame = allo_call_walk_next(&walk, &call)) != NULL) {
 		struct allo_text name = allo_call_name(profile, frame, call, scratch);
 		struct allo_text pieces[] = { ALLO_TEXT(";"), allo_report_text(report, name) };
 
@@ -186,7 +168,7 @@ static void describe_folded(struct allo_report *report, const struct allo_profil
 }
 
 /* A walk that begins with the responsible call. */
-static struct walk walk_from_site(struct result *result, allo_stack_id stack)
+static struct allo_call_walk walk_from_site(struct result *result, allo_stack_id stack)
 {
 	const struct allo_profile *profile = &result->files.profile;
 	struct allo_attribution *attribution = result->opt->common.keep_allocator
@@ -194,30 +176,30 @@ static struct walk walk_from_site(struct result *result, allo_stack_id stack)
 						       : &result->attribution;
 	allo_stack_id site = allo_attribution_site(attribution, profile, stack);
 
-	return (struct walk){ profile, site,
-			      allo_attribution_site_call(attribution, profile, site) };
+	return (struct allo_call_walk){ profile, site,
+					allo_attribution_site_call(attribution, profile, site) };
 }
 
 /* The number of calls inside the responsible one. */
 static uint64_t count_passed(struct result *result, allo_stack_id stack)
 {
-	struct walk site = walk_from_site(result, stack);
-	struct walk walk = { site.profile, stack, 0 };
+	struct allo_call_walk site = walk_from_site(result, stack);
+	struct allo_call_walk walk = { site.profile, stack, 0 };
 	uint64_t count = 0;
 	uint32_t call;
 
 	for (; walk.stack != site.stack || walk.call != site.call; count++)
-		next_call(&walk, &call);
+		allo_call_walk_next(&walk, &call);
 	return count;
 }
 
 static void describe_place(struct allo_report *report, struct result *result, allo_stack_id stack)
 {
 	const struct allo_profile *profile = &result->files.profile;
-	struct walk walk = walk_from_site(result, stack);
+	struct allo_call_walk walk = walk_from_site(result, stack);
 	char scratch[ALLO_NAME_SCRATCH];
 	uint32_t call = 0;
-	const struct allo_frame *frame = next_call(&walk, &call);
+	const struct allo_frame *frame = allo_call_walk_next(&walk, &call);
 	struct allo_line line;
 
 	if (!frame)
@@ -225,35 +207,6 @@ static void describe_place(struct allo_report *report, struct result *result, al
 	line = allo_call_line(profile, frame, call);
 	allo_cell_place(report, NAME, allo_call_name(profile, frame, call, scratch),
 			allo_line_file(profile, line), line.line);
-}
-
-static void describe_frames(struct allo_report *report, const struct allo_profile *profile,
-			    allo_stack_id stack)
-{
-	struct walk walk = { profile, stack, 0 };
-	const struct allo_frame *frame;
-	char scratch[ALLO_NAME_SCRATCH];
-	uint32_t call;
-
-	allo_report_list(report, "frames");
-	while ((frame = next_call(&walk, &call)) != NULL) {
-		struct allo_line line = allo_call_line(profile, frame, call);
-
-		allo_report_object(report, NULL);
-		allo_report_field_name(report, "name",
-				       allo_call_name(profile, frame, call, scratch));
-		allo_report_field_short(report, allo_call_name(profile, frame, call, scratch));
-		allo_report_field_text(report, "file", allo_line_file(profile, line));
-		if (line.line > 0)
-			allo_report_field_u64(report, "line", line.line);
-		if (frame->module)
-			allo_report_field_text(
-				report, "module",
-				allo_profile_text(profile,
-						  profile->modules.at[frame->module].path));
-		allo_report_close(report);
-	}
-	allo_report_close(report);
 }
 
 static void describe_row(struct allo_report *report, struct result *result,
@@ -277,7 +230,7 @@ static void describe_row(struct allo_report *report, struct result *result,
 	describe_place(report, result, leak->stack);
 	allo_report_field_u64(report, "site", count_passed(result, leak->stack));
 	describe_folded(report, profile, leak->stack);
-	describe_frames(report, profile, leak->stack);
+	allo_report_field_frames(report, profile, leak->stack);
 }
 
 static void describe_rows(struct allo_report *report, struct result *result)
@@ -292,31 +245,6 @@ static void describe_rows(struct allo_report *report, struct result *result)
 
 /* For people. */
 
-static void draw_call(struct allo_report *report, struct allo_output *out,
-		      const struct allo_profile *profile, const struct allo_frame *frame,
-		      uint32_t call)
-{
-	struct allo_line line = allo_call_line(profile, frame, call);
-	struct allo_text file = allo_basename(allo_line_file(profile, line));
-	size_t width = report->options.max_width, room = 0;
-	char scratch[ALLO_NAME_SCRATCH];
-
-	/* Names are cut, so that the place fits. */
-	if (width > 0)
-		room = width > 34 + allo_utf8_columns(file) ? width - 14 - allo_utf8_columns(file)
-							    : 20;
-	allo_output_string(out, "    ");
-	allo_show_cut(out, allo_report_name(report, allo_call_name(profile, frame, call, scratch)),
-		      room, false);
-	if (file.len > 0) {
-		allo_output_string(out, "  ");
-		allo_output_printable(out, file);
-		if (line.line > 0)
-			allo_output_printf(out, ":%u", line.line);
-	}
-	allo_output_byte(out, '\n');
-}
-
 /* One line for the calls inside the responsible one: the outermost three, in the order of the
  * calls. */
 static void draw_passed(struct allo_report *report, struct allo_output *out, struct result *result,
@@ -324,14 +252,14 @@ static void draw_passed(struct allo_report *report, struct allo_output *out, str
 {
 	enum { MOST = 3 };
 	const struct allo_style *style = &report->options.style;
-	struct walk walk = { &result->files.profile, stack, 0 };
+	struct allo_call_walk walk = { &result->files.profile, stack, 0 };
 	uint64_t count = count_passed(result, stack), width = report->options.max_width;
 	struct allo_text names = { "", 0 };
 	char scratch[ALLO_NAME_SCRATCH];
 	uint32_t call = 0;
 
 	for (uint64_t i = 0; i < count; i++) {
-		const struct allo_frame *frame = next_call(&walk, &call);
+		const struct allo_frame *frame = allo_call_walk_next(&walk, &call);
 
 		if (count - i > MOST)
 			continue;
@@ -350,7 +278,7 @@ static void draw_passed(struct allo_report *report, struct allo_output *out, str
 
 static void draw_stack(struct allo_report *report, struct result *result, allo_stack_id stack)
 {
-	struct walk walk = walk_from_site(result, stack);
+	struct allo_call_walk walk = walk_from_site(result, stack);
 	struct allo_output *out = allo_report_drawing(report);
 	size_t depth = result->opt->depth, shown = 0, more = 0;
 	const struct allo_frame *frame;
@@ -361,9 +289,9 @@ static void draw_stack(struct allo_report *report, struct result *result, allo_s
 	if (stack == 0)
 		allo_output_string(out, "    [no stack]\n");
 	draw_passed(report, out, result, stack);
-	while ((frame = next_call(&walk, &call)) != NULL) {
+	while ((frame = allo_call_walk_next(&walk, &call)) != NULL) {
 		if (depth == 0 || shown < depth) {
-			draw_call(report, out, walk.profile, frame, call);
+			allo_draw_call(report, out, walk.profile, frame, call);
 			shown++;
 		} else {
 			more++;
@@ -371,18 +299,6 @@ static void draw_stack(struct allo_report *report, struct result *result, allo_s
 	}
 	if (more > 0)
 		allo_output_printf(out, "    + %zu more: --depth 0 shows all\n", more);
-}
-
-static void add_names(struct allo_report *report, const struct allo_profile *profile,
-		      allo_stack_id stack)
-{
-	struct walk walk = { profile, stack, 0 };
-	const struct allo_frame *frame;
-	char scratch[ALLO_NAME_SCRATCH];
-	uint32_t call;
-
-	while ((frame = next_call(&walk, &call)) != NULL)
-		allo_report_add_name(report, allo_call_name(profile, frame, call, scratch));
 }
 
 static void describe_births(struct allo_report *report, const struct allo_leak *leak)
@@ -531,7 +447,8 @@ static void describe(struct allo_report *report, struct result *result)
 	allo_report_field_u64(report, "leak_count", result->leaks.list.len);
 	describe_rows(report, result);
 	for (size_t i = 0; i < result->shown; i++)
-		add_names(report, &result->files.profile, result->leaks.list.at[i].stack);
+		allo_report_add_stack_names(report, &result->files.profile,
+					    result->leaks.list.at[i].stack);
 	for (size_t i = 0; i < result->shown; i++)
 		describe_leak(report, result, &result->leaks.list.at[i]);
 	describe_rest(report, result);
@@ -620,9 +537,13 @@ static bool run_leaks(const void *options_given, char **arguments, struct allo_e
 	if (!opt->common.quiet)
 		allo_tell_unused_suppressions(&files->suppressions);
 	tell_exit(opt, files, arguments[0]);
-	if (opt->exit_code && leaks->list.len > 0)
+	if (!opt->exit_code)
+		return true;
+	if (leaks->list.len > 0)
 		return allo_fail(err, ALLO_UNMET, ALLO_NOWHERE, "something was never freed");
-	return true;
+	return allo_gate_check(opt->allow_incomplete ||
+				       allo_notes_are_complete(&files->profile.notes),
+			       arguments[0], err);
 }
 
 const struct allo_command allo_cmd_leaks = {
@@ -637,7 +558,8 @@ const struct allo_command allo_cmd_leaks = {
 		"check whether it is still reachable.\n\n"
 		"A single recording also has the times of allocations: blocks from the start of a "
 		"program are rarely leaks, stacks that keep growing nearly always are. --only "
-		"selects by that.\n\n"
+		"selects by that. Memory that the C and C++ libraries reserve once, at their "
+		"start, comes last.\n\n"
 		"Nothing is suppressed by default. Suppressed leaks are counted, and suppressions "
 		"that match nothing are reported.",
 	.examples = examples,

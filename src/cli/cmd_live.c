@@ -1,6 +1,7 @@
 /* cmd_live.c - allo live: the heap of a running process, updated every second. */
 #include "base/assert.h"
 #include "base/defer.h"
+#include "cli/live_group.h"
 #include "cli/live_screen.h"
 #include "engine/live_callers.h"
 #include "report/messages.h"
@@ -57,6 +58,7 @@ static const struct allo_option_group *const groups[] = {
 static const struct allo_example examples[] = {
 	{ "allo live 4711", "live bytes, growth and the functions that hold the most" },
 	{ "allo live %redis-server --sort rate", "the functions that allocate the most" },
+	{ "allo live %nginx", "the workers of a server, added up" },
 	{ "allo live 4711 --focus dict --ignore expire", "one part of the program" },
 	{ "allo live 4711 --once --json", "one page as JSON" },
 	{ NULL, NULL },
@@ -483,6 +485,30 @@ static bool show(struct session *session, struct allo_error *err)
 	return !allo_failed(err);
 }
 
+/* Whether the name stands for several processes, which `list` gets. */
+static bool is_group(const char *name, struct allo_recorded_processes *list)
+{
+	struct allo_error err = { 0 }; /* opening the name fails with the same reason */
+
+	return name[0] == '%' && allo_recorded_processes_find(list, name, &err) &&
+	       list->all.len > 1;
+}
+
+static bool run_group(const struct live *opt, const struct allo_recorded_processes *list,
+		      struct allo_error *err)
+{
+	const struct allo_live_group_options given = {
+		.common = &opt->common,
+		.interval_ns = opt->interval_ns,
+		.max_rows = opt->count > 0 ? opt->count : DEFAULT_ROWS,
+		.by = (enum allo_by)opt->by,
+		.sort = (enum allo_live_sort)opt->sort,
+		.once = opt->once,
+	};
+
+	return allo_common_check(&opt->common, err) && allo_live_group_print(&given, list, err);
+}
+
 static bool run_live(const void *options_given, char **names, struct allo_error *err)
 {
 	const struct live *opt = options_given;
@@ -493,11 +519,14 @@ static bool run_live(const void *options_given, char **names, struct allo_error 
 					      .has_attribution = !opt->common.keep_allocator },
 				   .state = { .sort = (enum allo_live_sort)opt->sort },
 				   .history = { .step_ns = opt->interval_ns } };
+	ALLO_DEFER(allo_recorded_processes_done) struct allo_recorded_processes list = { 0 };
 	struct allo_source_options source;
 
 	if (opt->interval_ns < ALLO_SECOND_NS / 10)
 		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
 				 "--interval must be at least 100ms");
+	if (is_group(names[0], &list))
+		return run_group(opt, &list, err);
 	if (allo_common_check(&opt->common, err) &&
 	    allo_common_attribution(&opt->common, &session.sites.attribution, err) &&
 	    change_filter(&session, "", err) && allo_common_source(&opt->common, &source, err) &&
@@ -527,8 +556,9 @@ const struct allo_command allo_cmd_live = {
 		"second. / types a filter, h hides the selected function and u shows hidden ones "
 		"again. g counts growth from now on. s writes a snapshot for pprof, m adds a mark to "
 		"the recording, space pauses, ? lists the keys and q quits.\n\n"
-		"PID is a process id, the path of its socket, or %NAME if only one process has that "
-		"name.",
+		"PID is a process id, the path of its socket, or %NAME. If several processes have "
+		"that name, such as the workers of a server, each page has a row for each of them "
+		"and one table of the functions of all; these pages have no keys.",
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct live),

@@ -121,6 +121,8 @@ static void describe_place(struct allo_report *report, const struct result *resu
 	    name.len < INT_MAX)
 		name = allo_text_of(allo_report_string(report, "  %.*s", (int)name.len, name.data));
 	allo_cell_place(report, NAME, name, file, number);
+	if (line->row)
+		allo_report_style_row(report, NAME, result->profile, line->row);
 }
 
 static void describe_line(struct allo_report *report, const struct result *result,

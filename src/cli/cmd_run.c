@@ -6,6 +6,7 @@
 #include "profile/naming.h"
 #include "report/messages.h"
 #include "run/family.h"
+#include "run/library_link.h"
 #include "run/name_pattern.h"
 #include "run/preload.h"
 #include "run/resident_sampler.h"
@@ -422,12 +423,14 @@ static void set_only(struct allo_environment *environment, const struct allo_lis
 struct surroundings {
 	struct allo_environment environment;
 	char *library, *pattern;
-	bool has_family; /* other processes have another pattern */
+	struct allo_library_link link; /* to the library, if its path needs one */
+	bool has_family;               /* other processes have another pattern */
 };
 
 static void surroundings_done(struct surroundings *around)
 {
 	allo_environment_done(&around->environment);
+	allo_library_link_remove(&around->link);
 	free(around->library);
 	free(around->pattern);
 }
@@ -461,11 +464,22 @@ static bool prepare(struct allo_launch *launch)
 	struct allo_error err = { 0 };
 
 	if (set_names(around, launch, &err) &&
-	    allo_environment_finish(&around->environment, around->library, &err)) {
+	    allo_environment_finish(&around->environment,
+				    around->link.path ? around->link.path : around->library,
+				    &err)) {
 		launch->environment = around->environment.all.at;
 		return true;
 	}
 	errno = ENOMEM;
+	return false;
+}
+
+static bool is_any_running(const struct allo_recordings *recordings)
+{
+	for (size_t i = 0; i < recordings->all.len; i++) {
+		if (recordings->all.at[i].is_running)
+			return true;
+	}
 	return false;
 }
 
@@ -485,6 +499,9 @@ static bool record(const struct run *opt, struct allo_run_job *job, char **words
 	    !find_control(opt->socket, &control, err))
 		return false;
 	around.library = allo_preload_library(err);
+	if (around.library && allo_library_link_is_needed(around.library) &&
+	    !allo_library_link_make(&around.link, around.library, err))
+		return false;
 	around.pattern = around.library ? allo_name_pattern_prepare(opt->output, err) : NULL;
 	if (!around.pattern || !allo_recordings_open(&job->recordings, err) ||
 	    !allo_snapshot_triggers_init(&watch.triggers, opt->snapshot_on.item,
@@ -517,6 +534,8 @@ static bool record(const struct run *opt, struct allo_run_job *job, char **words
 	allo_run_report_status(job);
 	allo_snapshot_triggers_end(&watch.triggers, opt->quiet);
 	allo_run_report_recordings(job);
+	if (is_any_running(&job->recordings))
+		allo_library_link_done(&around.link);
 	if (allo_run_limits_exist(&opt->limits) && !allo_run_limits_check(&opt->limits, job, err))
 		status = err->code == ALLO_UNMET ? STATUS_EXCEEDED : STATUS_FAILED;
 	else

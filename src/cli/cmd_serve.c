@@ -8,13 +8,9 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/random.h>
 #include <unistd.h>
 
-enum {
-	TOKEN_MIN = 16, /* random tokens of this length cannot be guessed */
-	TOKEN_SIZE = 256,
-};
+enum { TOKEN_MIN = ALLO_TOKEN_BYTES, TOKEN_SIZE = 256 };
 
 struct serve {
 	struct allo_common common;
@@ -93,18 +89,6 @@ static bool read_token(const char *path, char token[TOKEN_SIZE], struct allo_err
 		return allo_fail_errno(err, path, "read the token");
 	token[len] = '\0';
 	token[strcspn(token, "\r\n")] = '\0';
-	return true;
-}
-
-/* A random token, in hexadecimal digits. */
-static bool make_token(char token[TOKEN_SIZE], struct allo_error *err)
-{
-	unsigned char bytes[TOKEN_MIN];
-
-	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
-		return allo_fail_errno(err, NULL, "make a token");
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		sprintf(token + 2 * i, "%02x", bytes[i]);
 	return true;
 }
 
@@ -220,7 +204,7 @@ static bool run_serve(const void *options_given, char **names, struct allo_error
 	server.access.has_no_host = server.listener.is_path;
 	/* A Unix socket is for its user alone. */
 	if (!server.access.token && !opt->no_token && !server.listener.is_path) {
-		if (!make_token(token, err))
+		if (!allo_access_make_token(token, err))
 			return false;
 		server.access.token = token;
 		has_made_token = true;

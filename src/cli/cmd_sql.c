@@ -45,6 +45,7 @@ static const struct allo_option_group *const groups[] = { &group,
 							  &allo_table_group,
 							  &allo_printing_group,
 							  &allo_view_group,
+							  &allo_wrappers_group,
 							  &allo_symbols_group,
 							  &allo_reading_group,
 							  NULL };
@@ -627,13 +628,16 @@ static bool run_sql(const void *options_given, char **files, struct allo_error *
 	const struct sql *opt = options_given;
 	ALLO_DEFER(allo_cached_database_done)
 	struct allo_cached_database cached = { .session = { .may_write = opt->write }, .fd = -1 };
+	ALLO_DEFER(allo_attribution_done) struct allo_attribution attribution = { 0 };
 	struct allo_source_options source;
 	const char *file;
 	bool ok;
 
 	cached.source = &source;
+	cached.attribution = &attribution;
 	if (!check_use(opt, files, err) || !(file = allo_common_only_file(files[0], err)) ||
 	    !allo_common_source(&opt->common, &source, err) ||
+	    !allo_common_attribution(&opt->common, &attribution, err) ||
 	    !allo_cached_database_open(&cached, file, err))
 		return false;
 	if (!opt->common.quiet)
@@ -659,13 +663,16 @@ const struct allo_command allo_cmd_sql = {
 		"a prompt. doc/sql.md describes the tables; '.schema' in place of a query prints "
 		"their definitions, '.tables' their names.\n\n"
 		"For a recording, the table allocation has a row for each allocation. The table "
-		"sample has the sums of each stack, for recordings and all other profiles.\n\n"
-		"The database of a recording is made once and kept in the cache "
+		"sample has the sums of each stack, for recordings and all other profiles. The view "
+		"site names the function that is responsible for each, as 'allo top' does, and its "
+		"leaf, the function that called malloc.\n\n"
+		"The database of a packed recording is made once and kept in the cache "
 		"($XDG_CACHE_HOME/allotrope/databases, or ~/.cache/allotrope/databases), of which "
-		"the oldest files go when it exceeds 4 GiB. It is made again when the recording has "
-		"changed. The database of a part of a recording is not kept, and with --no-cache "
-		"none is. 'allo convert server.allo -o server.db' makes one to keep, which DuckDB "
-		"and pandas read as well. Queries change nothing unless --write allows it. LIKE is "
+		"the oldest files go when it exceeds 4 GiB. It is made again when the recording or "
+		"an option for sites has changed. The database of a part of a recording or of a "
+		"raw recording is not kept, and with --no-cache none is. 'allo convert server.allo "
+		"-o server.db' makes one to keep, which DuckDB and pandas read as well. Queries "
+		"change nothing unless --write allows it. LIKE is "
 		"case-sensitive.",
 	.examples = examples,
 	.groups = groups,

@@ -2,12 +2,16 @@
 #include "analysis/overview.h"
 #include "base/defer.h"
 #include "cli/common.h"
+#include "cli/config_file.h"
 #include "cli/quote.h"
 #include "cli/show_coverage.h"
+#include "cli/show_findings.h"
 #include "cli/show_losses.h"
 #include "cli/show_marks.h"
+#include "cli/show_missing_symbols.h"
 #include "cli/show_processes.h"
 #include "cli/show_recording.h"
+#include "engine/source_facts.h"
 #include "profile/naming.h"
 #include "replay/recording_profile.h"
 #include "report/chart.h"
@@ -57,8 +61,8 @@ static const struct allo_example examples[] = {
 	{ NULL, NULL },
 };
 
-/* Of the timeline: enough for any terminal.  It is constant, so that the cache can keep it. */
-enum { STEPS = 512 };
+/* The others have 'allo findings'. */
+enum { FINDINGS_SHOWN = 3 };
 
 struct contents {
 	struct allo_source source;
@@ -67,10 +71,12 @@ struct contents {
 	struct allo_summary summary;
 	struct allo_marks marks;
 	struct allo_process_summaries processes; /* of several files */
+	struct allo_source_facts facts;          /* of one file */
 };
 
 static void contents_done(struct contents *contents)
 {
+	allo_source_facts_done(&contents->facts);
 	allo_process_summaries_done(&contents->processes);
 	allo_profile_done(&contents->profile);
 	allo_timeline_done(&contents->timeline);
@@ -81,15 +87,13 @@ static void contents_done(struct contents *contents)
 /* One pass over the events, or none if the cache has the heap. */
 static bool read_contents(struct contents *contents, struct allo_error *err)
 {
-	struct allo_source *source = &contents->source;
 	struct allo_profile_request request = { .timeline = &contents->timeline,
 						.marks = &contents->marks,
 						.summary = &contents->summary };
 
-	contents->timeline.most = STEPS;
-	if (source->is_recording)
-		request.by_thread = allo_recording_thread_count(&source->recording) > 1;
-	return allo_source_profile(source, &request, &contents->profile, err);
+	contents->timeline.most = ALLO_PAGE_STEPS;
+	return allo_source_profile_and_facts(&contents->source, &request, &contents->profile,
+					     &contents->facts, err);
 }
 
 /* The sums of several files; those that are recordings have a row each. */
@@ -125,6 +129,8 @@ struct page {
 	const struct allo_profile *profile;
 	struct allo_attribution attribution;
 	struct allo_overview overview;
+	struct allo_evidence evidence; /* of one file, as the findings */
+	struct allo_findings findings;
 	const struct allo_recording *recording;
 	const struct allo_timeline *timeline;
 	const struct allo_summary *summary;
@@ -135,6 +141,8 @@ struct page {
 static void page_done(struct page *page)
 {
 	allo_overview_done(&page->overview);
+	allo_findings_done(&page->findings);
+	allo_evidence_done(&page->evidence);
 	allo_attribution_done(&page->attribution);
 }
 
@@ -190,6 +198,17 @@ static void describe_heading(struct allo_report *report, const struct page *page
 	}
 	if (page->summary)
 		describe_totals(report, page);
+}
+
+/* Functions without names in the first table. */
+static void describe_symbols(struct allo_report *report, const struct page *page)
+{
+	const struct allo_top *first = &page->overview.tables[0].top;
+
+	if (page->overview.count > 0)
+		allo_report_missing_symbols(report, page->profile, first,
+					    shown_rows(page, first->rows.len),
+					    page->opt->common.sysroot);
 }
 
 static void describe_run(struct allo_report *report, const struct page *page)
@@ -374,6 +393,7 @@ static void describe_row(struct allo_report *report, const struct allo_figures *
 	allo_cell_place(
 		report, NAME, allo_report_row_name(report, top, figures->profile, row, scratch),
 		allo_profile_text(figures->profile, row->key.file), has_line ? row->key.number : 0);
+	allo_report_style_row(report, NAME, figures->profile, row);
 	allo_report_field_row_short(report, top, figures->profile, row);
 	describe_numbers(report, figures, &row->self, &top->sum);
 }
@@ -607,7 +627,7 @@ static void describe_advice(struct allo_report *report, const struct page *page)
 	bool is_recording = page->recording != NULL;
 
 	advise_tree(&advice, page);
-	if (end > 0 && (end * 20 >= peak || end >= 1 << 20))
+	if (end > 0 && (end * 100 >= peak || end >= 1 << 20))
 		advise(&advice, "leaks", "the memory that was never freed, by stack");
 	if (temporary * 5 >= blocks && temporary > 0)
 		advise(&advice, "top -M temporary_blocks",
@@ -632,6 +652,7 @@ static void describe(struct allo_report *report, const struct page *page)
 	const struct allo_meta *meta = &page->profile->meta;
 
 	describe_heading(report, page);
+	describe_symbols(report, page);
 	allo_report_field_text(report, "file", allo_text_of(page->file));
 	allo_report_field_text(report, "format", allo_text_of(meta->format));
 	allo_report_field_text(report, "command", allo_profile_text(page->profile, meta->command));
@@ -641,6 +662,9 @@ static void describe(struct allo_report *report, const struct page *page)
 		allo_report_processes(report, page->processes,
 				      shown_rows(page, page->processes->all.len));
 	describe_chart(report, page);
+	if (page->is_one)
+		allo_report_findings_briefly(report, &page->findings, &page->evidence,
+					     FINDINGS_SHOWN);
 	describe_tables(report, page);
 	describe_modules(report, page);
 	describe_threads(report, page);
@@ -653,9 +677,32 @@ static bool filter_contents(const struct summary *opt, struct contents *contents
 			    struct allo_error *err)
 {
 	ALLO_DEFER(allo_filter_done)
-	struct allo_filter filter = { .hide_libraries = opt->common.mine };
+	struct allo_filter filter = { .hide_libraries = opt->common.mine, .tells_stacks = true };
 
-	return !opt->common.mine || allo_filter_apply(&filter, &contents->profile, err);
+	if (!opt->common.mine)
+		return true;
+	if (!allo_filter_apply(&filter, &contents->profile, err))
+		return false;
+	allo_source_facts_move(&contents->facts, &contents->source, filter.became.at,
+			       filter.became.len);
+	return true;
+}
+
+static bool find(struct page *page, const struct contents *contents, struct allo_error *err)
+{
+	const struct allo_settings_file *config = allo_config_read(err);
+	struct allo_findings_options rules;
+	struct allo_evidence_input input = allo_source_evidence(
+		&contents->source, &contents->profile, &contents->facts, &contents->timeline,
+		&contents->summary);
+
+	if (!config)
+		return false;
+	input.attribution = &page->attribution;
+	rules = config->findings;
+	rules.most_of_rule = ALLO_FINDINGS_OF_RULE;
+	return allo_evidence_of(&page->evidence, &input, err) &&
+	       allo_findings_of(&page->findings, &page->evidence, &rules, err);
 }
 
 static bool print(const struct summary *opt, struct contents *contents, char **files,
@@ -678,7 +725,7 @@ static bool print(const struct summary *opt, struct contents *contents, char **f
 	}
 	page.overview.attribution = &page.attribution;
 	if (!allo_common_attribution(&opt->common, &page.attribution, err) ||
-	    !filter_contents(opt, contents, err) ||
+	    !filter_contents(opt, contents, err) || (page.is_one && !find(&page, contents, err)) ||
 	    !allo_overview_of(&page.overview, &contents->profile, err) ||
 	    !allo_common_report(&opt->common, &report, allo_profile_is_estimated(page.profile),
 				err))
@@ -708,7 +755,8 @@ const struct allo_command allo_cmd_summary = {
 	.arguments = "FILE...",
 	.about =
 		"Prints an overview on one page. Of a recording: the program, its totals, the heap "
-		"over time with its peak, then the sites that held the most at the peak, that "
+		"over time with its peak, the most severe findings (see 'allo findings'), then the "
+		"sites that held the most at the peak, that "
 		"were never freed, that allocated the most and that made the most temporary "
 		"blocks, and the threads or modules that held the most; last, commands to run "
 		"next. Of other profiles, the parts that their metrics allow. Of several files, or a "

@@ -1,9 +1,7 @@
 /* cmd_symbolize.c - allo symbolize: stores the names of its frames in a recording. */
-#include "base/defer.h"
 #include "base/units.h"
 #include "cli/common.h"
-#include "replay/packed/stored_names.h"
-#include "replay/recording_stacks.h"
+#include "engine/store_names.h"
 #include "report/messages.h"
 
 struct symbolize {
@@ -35,67 +33,30 @@ static const struct allo_example examples[] = {
 	{ NULL, NULL },
 };
 
-/* The recorded program may still write to a raw file: it must keep its name. */
-static bool check_place(const struct symbolize *opt, const struct allo_recording *recording,
-			struct allo_error *err)
-{
-	if (opt->output || recording->is_packed || recording->head.end != ALLO_END_NONE)
-		return true;
-	allo_fail(err, ALLO_USAGE, (struct allo_pos){ .file = recording->name },
-		  "is not closed: the program may still write to it");
-	return allo_hint(err, "name another file with -o");
-}
-
-/* Stored names with lines stay.  Others are looked up again, and stay if nothing is found. */
-static bool find_names(struct allo_source *source, struct allo_profile *profile,
-		       struct allo_error *err)
-{
-	ALLO_DEFER(allo_free_pointer) allo_stack_id *stacks = NULL;
-	struct allo_recording *recording = &source->recording;
-
-	recording->leaves_addresses = true;
-	profile->meta.has_addresses = source->reader->has_addresses;
-	return allo_profile_from_stacks(profile, recording, &stacks, err) &&
-	       allo_stored_names_use(recording, profile, ALLO_STORED_WITH_LINES, err) &&
-	       allo_add_names(&source->options, profile, NULL, err) &&
-	       allo_stored_names_use(recording, profile, ALLO_STORED_ALL, err);
-}
-
-static bool make_tables(const struct symbolize *opt, const char *file,
-			struct allo_name_tables *tables, size_t *frames, struct allo_error *err)
-{
-	ALLO_DEFER(allo_source_close) struct allo_source source = { 0 };
-	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
-	bool ok = allo_common_open_recording(&opt->common, file, "frames without names", &source,
-					     err) &&
-		  check_place(opt, &source.recording, err) && find_names(&source, &profile, err) &&
-		  allo_name_tables_of(tables, &profile, err);
-
-	*frames = profile.frames.len > 0 ? profile.frames.len - 1 : 0;
-	return ok;
-}
-
 static bool run_symbolize(const void *options_given, char **files, struct allo_error *err)
 {
-	ALLO_DEFER(allo_name_tables_done) struct allo_name_tables tables = { 0 };
 	const struct symbolize *opt = options_given;
-	const char *target = opt->output ? opt->output : files[0];
+	const char *file = allo_common_only_file(files[0], err);
+	const char *target = opt->output ? opt->output : file;
 	struct allo_output_options output = { .replace = !opt->output || opt->force,
 					      .sources = files };
 	char all[ALLO_NUMBER_SIZE], named[ALLO_NUMBER_SIZE], lines[ALLO_NUMBER_SIZE];
-	size_t frames;
+	struct allo_stored_frames stored;
+	struct allo_source_options source;
 
-	if (strcmp(files[0], "-") == 0)
+	if (!file)
+		return false;
+	if (strcmp(file, "-") == 0)
 		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
 				 "a recording is read twice: name a file instead of '-'");
-	if (!make_tables(opt, files[0], &tables, &frames, err) ||
-	    !allo_recording_store_names(files[0], target, &output, &tables, NULL, err))
+	if (!allo_common_source(&opt->common, &source, err) ||
+	    !allo_store_names(file, target, &source, &output, &stored, err))
 		return false;
 	if (!opt->common.quiet)
 		allo_say("wrote %s: %s of %s frame%s named, %s with a line", target,
-			 allo_format_count(tables.frames, named), allo_format_count(frames, all),
-			 frames == 1 ? "" : "s", allo_format_count(tables.with_line, lines));
-	if (!opt->common.quiet && tables.frames < frames)
+			 allo_format_count(stored.named, named), allo_format_count(stored.all, all),
+			 stored.all == 1 ? "" : "s", allo_format_count(stored.with_line, lines));
+	if (!opt->common.quiet && stored.named < stored.all)
 		allo_say_advice("allo info %s    which programs and libraries lack names", target);
 	return true;
 }

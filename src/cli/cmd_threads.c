@@ -290,10 +290,8 @@ static bool run_threads(const void *options_given, char **files, struct allo_err
 	    !allo_common_report(&opt->common, &report, result.is_estimated, err))
 		return false;
 	describe(&report, &result);
-	if (!allo_common_finish(&opt->common, &report, NULL, err))
-		return false;
 	allo_source_note_gaps(&result.source);
-	return true;
+	return allo_common_finish(&opt->common, &report, NULL, err);
 }
 
 const struct allo_command allo_cmd_threads = {

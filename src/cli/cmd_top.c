@@ -201,6 +201,8 @@ static void describe_place(struct allo_report *report, const struct result *resu
 						       (unsigned long long)row->key.number,
 						       (int)name.len, name.data));
 	allo_cell_place(report, NAME, name, file, has_line ? row->key.number : 0);
+	if (!result->opt->label)
+		allo_report_style_row(report, NAME, profile, row);
 	allo_report_field_row_short(report, top, profile, row);
 	if (row->key.module)
 		allo_cell_text(report, MODULE, allo_profile_text(profile, row->key.module));

@@ -7,10 +7,11 @@
 extern const struct allo_command allo_cmd_run, allo_cmd_ps, allo_cmd_start, allo_cmd_stop,
 	allo_cmd_mark, allo_cmd_stats, allo_cmd_snapshot, allo_cmd_live, allo_cmd_serve,
 	allo_cmd_mem, allo_cmd_info, allo_cmd_summary, allo_cmd_top, allo_cmd_tree, allo_cmd_flame,
-	allo_cmd_peek, allo_cmd_list, allo_cmd_leaks, allo_cmd_timeline, allo_cmd_threads,
-	allo_cmd_blocks, allo_cmd_hist, allo_cmd_events, allo_cmd_sql, allo_cmd_diff,
-	allo_cmd_budget, allo_cmd_convert, allo_cmd_merge, allo_cmd_symbolize, allo_cmd_verify,
-	allo_cmd_formats, allo_cmd_completion, allo_cmd_help, allo_cmd_version;
+	allo_cmd_peek, allo_cmd_list, allo_cmd_leaks, allo_cmd_findings, allo_cmd_timeline,
+	allo_cmd_threads, allo_cmd_blocks, allo_cmd_hist, allo_cmd_events, allo_cmd_sql,
+	allo_cmd_diff, allo_cmd_budget, allo_cmd_convert, allo_cmd_merge, allo_cmd_symbolize,
+	allo_cmd_verify, allo_cmd_formats, allo_cmd_completion, allo_cmd_help, allo_cmd_version,
+	allo_cmd_view, allo_cmd_report;
 
 /* clang-format off */
 const struct allo_command *const allo_commands[] = {
@@ -26,6 +27,7 @@ const struct allo_command *const allo_commands[] = {
 	&allo_cmd_mem,
 	&allo_cmd_info,
 	&allo_cmd_summary,
+	&allo_cmd_findings,
 	&allo_cmd_top,
 	&allo_cmd_tree,
 	&allo_cmd_flame,
@@ -33,6 +35,8 @@ const struct allo_command *const allo_commands[] = {
 	&allo_cmd_list,
 	&allo_cmd_leaks,
 	&allo_cmd_timeline,
+	&allo_cmd_view,
+	&allo_cmd_report,
 	&allo_cmd_threads,
 	&allo_cmd_blocks,
 	&allo_cmd_hist,

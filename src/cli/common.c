@@ -130,6 +130,9 @@ const struct allo_option_group allo_filter_group = { "Filters", filter_options }
 const struct allo_option_group allo_stack_filter_group = { "Filters", filter_options + 1 };
 
 static const struct allo_option site_options[] = {
+	OPT_FLAG(0, "mine", mine,
+		 "remove the frames of libraries from all stacks: those of modules and source "
+		 "files in folders of the system, a toolchain or a package manager"),
 	OPT(TEXT, CHOICES, 0, "wrappers", "WHICH", wrappers,
 	    "functions that are passed over in the search for the code that is responsible for an "
 	    "allocation: auto (known wrappers, containers and language runtimes, and functions "
@@ -138,12 +141,12 @@ static const struct allo_option site_options[] = {
 	    .choices = allo_wrappers_names),
 	OPT_LIST(0, "alloc-fn", "NAME", alloc_fns,
 		 "pass over this function, too (may be repeated)"),
-	OPT_FLAG(0, "mine", mine,
-		 "remove the frames of libraries from all stacks: those of modules and source "
-		 "files in folders of the system, a toolchain or a package manager"),
 	OPT_END,
 };
 const struct allo_option_group allo_site_group = { "Sites", site_options };
+
+/* Without the first option. */
+const struct allo_option_group allo_wrappers_group = { "Sites", site_options + 1 };
 
 static const struct allo_option number_options[] = {
 	OPT_PLAIN(plain),
@@ -490,10 +493,14 @@ bool allo_common_begin(const struct allo_common *common, struct allo_output *out
 bool allo_common_end(const struct allo_common *common, struct allo_output *out,
 		     const struct allo_notes *notes, struct allo_error *err)
 {
+	bool has_notes = notes && !common->quiet;
+
+	if (has_notes)
+		allo_say_missing(notes);
 	if (!allo_pager_finish(out, err))
 		return false;
-	if (notes && !common->quiet)
-		allo_say_notes(notes);
+	if (has_notes)
+		allo_say_other_notes(notes);
 	return true;
 }
 
@@ -532,10 +539,14 @@ bool allo_common_report(const struct allo_common *common, struct allo_report *re
 bool allo_common_finish(const struct allo_common *common, struct allo_report *report,
 			const struct allo_notes *notes, struct allo_error *err)
 {
+	bool has_notes = notes && !common->quiet;
+
+	if (has_notes)
+		allo_say_missing(notes);
 	if (!allo_report_finish(report, err))
 		return false;
-	if (notes && !common->quiet)
-		allo_say_notes(notes);
+	if (has_notes)
+		allo_say_other_notes(notes);
 	return true;
 }
 

@@ -60,6 +60,7 @@ extern const struct allo_option_group allo_metric_group;
 extern const struct allo_option_group allo_filter_group;
 extern const struct allo_option_group allo_stack_filter_group; /* the same without --label */
 extern const struct allo_option_group allo_site_group;         /* for commands that name sites */
+extern const struct allo_option_group allo_wrappers_group;     /* the same without --mine */
 extern const struct allo_option_group allo_number_group;       /* numbers and names */
 extern const struct allo_option_group allo_estimate_group;     /* for those that tell margins */
 extern const struct allo_option_group allo_table_group;        /* for commands that print tables */

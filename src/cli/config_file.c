@@ -50,12 +50,25 @@ static bool add_alloc_fn(struct allo_text value, struct allo_pos pos, struct all
 	return true;
 }
 
+static bool ignore_rule(struct allo_text value, struct allo_pos pos, struct allo_error *err)
+{
+	for (size_t i = 0; allo_finding_rules[i]; i++) {
+		if (allo_text_equal(value, allo_text_of(allo_finding_rules[i]->id))) {
+			state.config.findings.is_ignored[i] = true;
+			return true;
+		}
+	}
+	allo_fail(err, ALLO_FORMAT, pos, "there is no rule \"%.*s\"", ALLO_TEXT_ARG(value));
+	return allo_hint(err, "'allo findings --list-rules' lists the rules");
+}
+
 static const struct {
 	const char *key;
 	bool (*set)(struct allo_text value, struct allo_pos pos, struct allo_error *err);
 } keys[] = {
 	{ "wrappers", set_wrappers },
 	{ "alloc-fn", add_alloc_fn },
+	{ "findings.ignore", ignore_rule },
 };
 
 static bool parse_line(struct allo_text line, struct allo_pos pos, struct allo_error *err)
@@ -73,8 +86,11 @@ static bool parse_line(struct allo_text line, struct allo_pos pos, struct allo_e
 		if (allo_text_equal(key, allo_text_of(keys[i].key)))
 			return keys[i].set(allo_text_trim(value), pos, err);
 	}
+	if (allo_text_skip(&key, ALLO_TEXT("findings.")))
+		return allo_thresholds_set(&state.config.findings.thresholds, key,
+					   allo_text_trim(value), pos, err);
 	allo_fail(err, ALLO_FORMAT, pos, "unknown key \"%.*s\"", ALLO_TEXT_ARG(key));
-	return allo_hint(err, "the keys are wrappers and alloc-fn");
+	return allo_hint(err, "the keys are wrappers, alloc-fn and findings.RULE.NUMBER");
 }
 
 static bool parse(struct allo_error *err)
@@ -144,6 +160,8 @@ static bool find_in_home(struct allo_error *err)
 
 const struct allo_settings_file *allo_config_read(struct allo_error *err)
 {
+	if (!state.is_read)
+		allo_thresholds_init(&state.config.findings.thresholds);
 	if (!state.is_read && (find_upwards(err) || find_in_home(err)) && !allo_failed(err))
 		parse(err);
 	state.is_read = true;

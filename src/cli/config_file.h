@@ -4,6 +4,8 @@
  *     # comment
  *     wrappers = known
  *     alloc-fn = my_alloc
+ *     findings.tiny.size = 8
+ *     findings.ignore = late-free
  *
  * The file is searched in the current directory and its parents, then in
  * $XDG_CONFIG_HOME/allotrope or ~/.config/allotrope.  The first one found is read.
@@ -13,10 +15,12 @@
 
 #include "analysis/attribution.h"
 #include "cli/command.h"
+#include "findings/findings.h"
 
 struct allo_settings_file {
 	enum allo_wrappers wrappers;
 	struct allo_list alloc_fns;
+	struct allo_findings_options findings; /* thresholds and ignored rules */
 };
 
 /* The configuration, read once; NULL, with a failure, if the file is wrong. */

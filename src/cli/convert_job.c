@@ -67,6 +67,7 @@ bool allo_convert_job_run(struct allo_convert_job *job, struct allo_error *err)
 	ALLO_DEFER(allo_inputs_end)
 	struct allo_inputs inputs = { .signals = { .fd = -1, .copies = job->passes_through } };
 	ALLO_DEFER(allo_filter_done) struct allo_filter filter = { 0 };
+	ALLO_DEFER(allo_attribution_done) struct allo_attribution attribution = { 0 };
 
 	if (job->passes_through && strcmp(conversion->output, "-") == 0) {
 		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
@@ -76,11 +77,14 @@ bool allo_convert_job_run(struct allo_convert_job *job, struct allo_error *err)
 	}
 	conversion->source = &inputs.source;
 	conversion->filter = &filter;
+	conversion->attribution = conversion->write_options.attribution = &attribution;
 	conversion->write_rows = allo_write_database;
 	conversion->start_over = start_over;
 	conversion->context = &inputs.signals;
 	if (!allo_inputs_begin(&inputs, job->common, conversion->files, err) ||
-	    !allo_common_filter(job->common, false, &filter, err) || !allo_convert(conversion, err))
+	    !allo_common_filter(job->common, false, &filter, err) ||
+	    !allo_common_attribution(job->common, &attribution, err) ||
+	    !allo_convert(conversion, err))
 		return false;
 	job->is_stopped = inputs.signals.is_stopped;
 	job->copy_error = inputs.signals.copy_error;

@@ -10,10 +10,10 @@ struct entry {
 };
 
 static const struct entry commands[] = {
-	{ "view gui open web browse show ui viewer",
-	  "'allo flame FILE' draws a flame graph and opens it; 'allo top' and 'allo tree' print" },
+	{ "gui open web browse show ui viewer",
+	  "'allo view FILE' opens the browser; 'allo top' and 'allo tree' print" },
 	{ "flamegraph flames svg graph dot", "'allo flame FILE' draws a flame graph" },
-	{ "report overview stat print", "'allo summary FILE' prints an overview of a recording" },
+	{ "overview stat print", "'allo summary FILE' prints an overview of a recording" },
 	{ "attach",
 	  "'allo run PROGRAM' records a program from its start; 'allo mem PID' explains the memory "
 	  "of a running process" },

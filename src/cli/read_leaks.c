@@ -9,9 +9,11 @@ void allo_leak_files_done(struct allo_leak_files *files)
 {
 	allo_profile_done(&files->profile);
 	allo_birth_table_done(&files->births);
+	allo_timeline_done(&files->timeline);
 	allo_suppressions_done(&files->suppressions);
 }
 
+/* Called when the timeline is complete. */
 static bool take_live(void *context, allo_stack_id stack, allo_labels_id labels, uint64_t birth_ns,
 		      struct allo_error *err)
 {
@@ -19,7 +21,9 @@ static bool take_live(void *context, allo_stack_id stack, allo_labels_id labels,
 
 	if (!allo_label_filter_met(&leaks->labels, &leaks->profile, labels))
 		return true;
-	leaks->births.duration_ns = leaks->profile.meta.duration;
+	if (leaks->births.duration_ns == 0)
+		leaks->births.duration_ns = allo_timeline_active_ns(&leaks->timeline,
+								    leaks->profile.meta.duration);
 	return allo_birth_table_add(&leaks->births, stack, birth_ns, err);
 }
 
@@ -36,8 +40,11 @@ static bool read_one(struct allo_leak_files *leaks, const struct allo_common *co
 		return false;
 	/* Only a span of time can be divided into start-up and growth. */
 	leaks->has_births = source.is_recording && options.view.at == ALLO_AT_NONE;
-	if (leaks->has_births)
+	if (leaks->has_births) {
 		request.take_live = take_live;
+		request.timeline = &leaks->timeline;
+		leaks->timeline.most = ALLO_PAGE_STEPS;
+	}
 	leaks->births.from_ns = source.replay.window.from_ns;
 	return allo_source_profile(&source, &request, &leaks->profile, err);
 }

@@ -13,6 +13,7 @@ struct allo_leak_files {
 	struct allo_profile profile;
 	struct allo_label_filter labels; /* of the blocks that births are of */
 	struct allo_birth_table births;
+	struct allo_timeline timeline; /* of a single recording */
 	bool has_births; /* only a single recording tells when blocks were allocated */
 	struct allo_suppressions suppressions;
 };

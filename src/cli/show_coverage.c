@@ -8,7 +8,7 @@
 enum {
 	MOSTLY = 80,      /* percent of the peak: blocks that hold so much need no explanation */
 	WORTH_SAYING = 8, /* percent of the peak, of another part */
-	RECORDER = 3,     /* the same, of the recorder */
+	RECORDER = 3,     /* the same, of the recorder: less is lost in the noise of the kernel */
 	MAX_PARTS = 3,
 };
 
@@ -22,7 +22,7 @@ static const struct {
 	[ALLO_RESIDENT_DATA] = { "data_bytes", "", " variables" },
 	[ALLO_RESIDENT_STACKS] = { "stack_bytes", "", " stacks" },
 	[ALLO_RESIDENT_SHARED] = { "shared_bytes", "", " shared memory" },
-	[ALLO_RESIDENT_RECORDER] = { "recorder_bytes" }, /* told beside the peak */
+	[ALLO_RESIDENT_RECORDER] = { "recorder_bytes" }, /* told beside the program */
 };
 
 /* A line that is cut if it does not fit. */
@@ -94,16 +94,25 @@ static void put_rest(struct line *line, const struct allo_resident *resident)
 	}
 }
 
-/* The process would be smaller without a recording. */
-static void put_recorder(struct line *line, const struct allo_resident *resident)
+/* The recorder's memory, which is not the program's. */
+static uint64_t recorder_bytes(const struct allo_resident *resident)
 {
 	uint64_t bytes = resident->parts[ALLO_RESIDENT_RECORDER];
 
-	if (bytes <= resident->peak_bytes / 100 * RECORDER || bytes > resident->peak_bytes)
-		return;
-	put(line, " (");
-	put_bytes(line, resident->peak_bytes - bytes, false);
-	put(line, " without the recorder)");
+	return bytes < resident->peak_bytes ? bytes : 0;
+}
+
+static void put_recorder(struct line *line, const struct allo_resident *resident)
+{
+	uint64_t bytes = recorder_bytes(resident);
+
+	if (resident->parts_bytes == 0) {
+		put(line, " (with the recorder)");
+	} else if (bytes > resident->peak_bytes / 100 * RECORDER) {
+		put(line, " (the recorder: ");
+		put_bytes(line, bytes, false);
+		put(line, " more)");
+	}
 }
 
 const char *allo_show_coverage(const struct allo_summary *summary, bool is_plain,
@@ -111,7 +120,7 @@ const char *allo_show_coverage(const struct allo_summary *summary, bool is_plain
 {
 	const struct allo_resident *resident = &summary->resident;
 	struct line line = { .at = out, .is_plain = is_plain };
-	uint64_t peak = resident->peak_bytes;
+	uint64_t peak = resident->peak_bytes - recorder_bytes(resident);
 
 	out[0] = '\0';
 	if (peak == 0)

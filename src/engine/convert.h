@@ -7,6 +7,7 @@
 #ifndef ALLO_ENGINE_CONVERT_H
 #define ALLO_ENGINE_CONVERT_H
 
+#include "analysis/attribution.h"
 #include "analysis/filter.h"
 #include "analysis/sum.h"
 #include "engine/source.h"
@@ -29,6 +30,7 @@ struct allo_conversion {
 	const char *const *metrics; /* to keep, by name; all if there are none */
 	size_t metric_count;
 	const char *label; /* a key: each sample gets a label with the name of its file */
+	struct allo_attribution *attribution; /* chooses the sites of a database */
 	struct allo_write_options write_options;
 	struct allo_output_options output_options;
 	bool has_packing;   /* .packing is set there; otherwise the output's name decides */

@@ -111,20 +111,9 @@ static bool has_new_stacks(const struct allo_live_sites *sites, const struct all
 	return false;
 }
 
-/* Forgets the profile; the settings stay. */
-static void restart_attribution(struct allo_attribution *attribution)
-{
-	struct allo_attribution fresh = { .wrappers = attribution->wrappers,
-					  .name_count = attribution->name_count };
-
-	memcpy(fresh.names, attribution->names, sizeof(fresh.names));
-	allo_attribution_done(attribution);
-	*attribution = fresh;
-}
-
 static void drop_groups(struct allo_live_sites *sites)
 {
-	restart_attribution(&sites->attribution);
+	allo_attribution_restart(&sites->attribution);
 	allo_ownership_done(&sites->ownership);
 	sites->ownership = (struct allo_ownership){ 0 };
 	sites->own_rows.len = 0;

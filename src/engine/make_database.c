@@ -6,6 +6,7 @@
 #include "base/temporary.h"
 #include "engine/merged_profile.h"
 #include "engine/rows.h"
+#include "replay/packed/packed_file.h"
 #include "sql/database.h"
 
 #include <errno.h>
@@ -20,14 +21,15 @@
 struct request {
 	const struct allo_source_options *source;
 	char **files;
-	struct allo_conversion *conversion; /* with its filter and metrics; NULL: everything */
-	const char *stamp;                  /* for the table `meta`; may be NULL */
-	bool has_rows;                      /* result: the input could have some */
+	struct allo_conversion *conversion;   /* with its filter and metrics; NULL: everything */
+	struct allo_attribution *attribution; /* chooses the sites */
+	const char *stamp;                    /* for the table `meta`; may be NULL */
+	bool has_rows;                        /* result: the input could have some */
 };
 
 /* The key in `meta` of the text that identifies the file a database was made from. */
 static const char stamp_key[] = "made of";
-enum { STAMP_SIZE = 160 };
+enum { STAMP_SIZE = 256, HEAD_SIZE = 4096 };
 
 /* A recording: the name of its database in the cache, and its state. */
 struct stamp {
@@ -54,7 +56,8 @@ static bool begin_rows(void *context, const struct allo_profile *profile,
 
 	if (target->request->conversion)
 		allo_conversion_clean(target->request->conversion, target->profile);
-	return allo_database_add_profile(target->db, profile, process, has_rows, err) &&
+	return allo_database_add_profile(target->db, profile, target->request->attribution, process,
+					 has_rows, err) &&
 	       allo_database_add_markers(target->db, markers, marker_count, err);
 }
 
@@ -77,9 +80,11 @@ static bool is_selective(const struct request *request)
 static bool add_profile(const struct request *request, struct allo_profile *profile,
 			struct allo_database *db, struct allo_error *err)
 {
-	return (!request->conversion ||
+	/* Before the filter: a function is a wrapper in all views or in none. */
+	return allo_attribution_learn(request->attribution, profile, err) &&
+	       (!request->conversion ||
 		allo_conversion_select(request->conversion, profile, err)) &&
-	       allo_database_add_profile(db, profile, NULL, NULL, err);
+	       allo_database_add_profile(db, profile, request->attribution, NULL, NULL, err);
 }
 
 static bool add_file(struct request *request, struct allo_profile *profile,
@@ -151,7 +156,8 @@ bool allo_write_database(struct allo_conversion *conversion, struct allo_output 
 {
 	struct request request = { .source = conversion->source,
 				   .files = conversion->files,
-				   .conversion = conversion };
+				   .conversion = conversion,
+				   .attribution = conversion->attribution };
 	ALLO_DEFER(allo_close_fd) int temporary = -1;
 	int fd = allo_output_lend(out);
 
@@ -184,12 +190,27 @@ static bool is_sqlite(const char *file)
 	       memcmp(head, magic, sizeof(head)) == 0;
 }
 
-/* Describes a recording, so that it can be told from a later one in the same file; false for other
- * files. */
-static bool stamp_recording(const char *file, struct stamp *stamp)
+/* A hash of the settings that sites depend on. */
+static uint64_t hash_settings(const struct allo_attribution *attribution)
+{
+	uint64_t hash = attribution->wrappers;
+
+	for (size_t i = 0; i < attribution->name_count; i++) {
+		const char *name = attribution->names[i];
+
+		hash = allo_hash_bytes(name, strlen(name) + 1, hash);
+	}
+	return hash;
+}
+
+/* Describes a packed recording, so that it can be told from a later one in the same file; false for
+ * other files.  The program of a raw one may still write to it, through a mapping, and change
+ * neither its size nor its times. */
+static bool stamp_recording(const char *file, const struct allo_attribution *attribution,
+			    struct stamp *stamp)
 {
 	ALLO_DEFER(allo_close_fd) int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	char head[64];
+	char head[HEAD_SIZE];
 	struct stat st;
 	ssize_t got;
 
@@ -199,10 +220,13 @@ static bool stamp_recording(const char *file, struct stamp *stamp)
 	snprintf(stamp->name, sizeof(stamp->name), "%llx-%llx.db", (unsigned long long)st.st_dev,
 		 (unsigned long long)st.st_ino);
 	snprintf(stamp->text, sizeof(stamp->text),
-		 "%lld bytes, written at %lld.%09ld, changed at %lld.%09ld, by %s",
-		 (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec,
-		 (long long)st.st_ctim.tv_sec, st.st_ctim.tv_nsec, ALLO_VERSION);
-	return got > 0 && allo_recording_probe((struct allo_text){ head, (size_t)got });
+		 "%lld bytes, head %016llx, written at %lld.%09ld, changed at %lld.%09ld, "
+		 "sites %016llx, by %s",
+		 (long long)st.st_size,
+		 (unsigned long long)allo_hash_bytes(head, got > 0 ? (size_t)got : 0, 0),
+		 (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, (long long)st.st_ctim.tv_sec,
+		 st.st_ctim.tv_nsec, (unsigned long long)hash_settings(attribution), ALLO_VERSION);
+	return got > 0 && allo_is_packed((struct allo_text){ head, (size_t)got });
 }
 
 /* Anyone can write a file with the right stamp, so only our own regular files are trusted.  Opening
@@ -246,7 +270,10 @@ static bool make(struct allo_cached_database *cached, const char *file, const ch
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
 	char *files[] = { (char *)file, NULL };
-	struct request request = { .source = cached->source, .files = files, .stamp = stamp };
+	struct request request = { .source = cached->source,
+				   .files = files,
+				   .attribution = cached->attribution,
+				   .stamp = stamp };
 	uint64_t rows;
 
 	if (!make_database(&request, &profile, fd, "the database", &rows, err))
@@ -325,7 +352,7 @@ bool allo_cached_database_open(struct allo_cached_database *cached, const char *
 		return allo_hint(err,
 				 "'allo convert FILE -o FILE.db' makes one that you can change");
 	}
-	if (may_keep(cached->source) && stamp_recording(file, &stamp))
+	if (may_keep(cached->source) && stamp_recording(file, cached->attribution, &stamp))
 		return open_recording(cached, file, &stamp, err);
 	return make_unnamed(cached, file, err);
 }

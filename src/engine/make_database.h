@@ -17,7 +17,9 @@ bool allo_write_database(struct allo_conversion *conversion, struct allo_output 
 			 struct allo_profile *profile, struct allo_error *err);
 
 struct allo_cached_database {
-	const struct allo_source_options *source; /* set by the caller, and must stay */
+	/* Set by the caller, and must stay. */
+	const struct allo_source_options *source;
+	struct allo_attribution *attribution; /* chooses the sites; with its settings only */
 
 	struct allo_sql_session session; /* .may_write and .timeout_ns are set by the caller */
 	struct allo_notes notes;         /* about a file that was read just now */

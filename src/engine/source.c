@@ -2,6 +2,7 @@
 #include "engine/source.h"
 
 #include "base/defer.h"
+#include "engine/window_heap.h"
 #include "replay/recording_stacks.h"
 #include "writers/writers.h"
 
@@ -245,6 +246,7 @@ static bool profile_of_recording(struct allo_source *source,
 				 struct allo_profile *profile, struct allo_error *err)
 {
 	ALLO_DEFER(allo_timeline_done) struct allo_timeline own = { .most = ALLO_HISTORY_STEPS };
+	ALLO_DEFER(allo_heap_done) struct allo_heap heap = { 0 };
 	struct allo_recording *recording = &source->recording;
 	struct allo_replay replay = source->replay;
 	bool has_history = request->wants_history &&
@@ -257,8 +259,10 @@ static bool profile_of_recording(struct allo_source *source,
 	replay.stacks = request->stacks;
 	replay.take_live = request->take_live;
 	replay.live_context = request->live_context;
+	replay.observer = request->observer;
 	profile->meta.format = source->reader->name;
 	profile->meta.has_addresses = source->reader->has_addresses;
+	allo_window_heap(&heap, recording, &replay);
 	if (!allo_profile_from_recording(profile, recording, &replay, request->summary, err) ||
 	    (has_history && !allo_timeline_add_history(replay.timeline, profile, err)))
 		return false;

@@ -122,6 +122,7 @@ struct allo_profile_request {
 	bool (*take_live)(void *context, allo_stack_id stack, allo_labels_id labels,
 			  uint64_t birth_ns, struct allo_error *err);
 	void *live_context;
+	const struct allo_heap_observer *observer; /* sees all events; as in struct allo_replay */
 };
 
 /* Reads the profile into `profile`, which is empty, and validates it.  `request` may be NULL. */

@@ -54,9 +54,12 @@ static bool is_recording(const struct allo_vma *vma)
 	       allo_text_ends(name, ALLO_TEXT(".allo"));
 }
 
+/* The library; `vma` is in the sorted list, so its .bss has the file's mapping before it. */
 static bool is_runtime(const struct allo_vma *vma)
 {
-	return vma->kind == ALLO_VMA_FILE && allo_vma_has_prefix(vma, "liballo.so");
+	const struct allo_vma *file = vma->is_data ? vma - 1 : vma;
+
+	return file->kind == ALLO_VMA_FILE && allo_vma_has_prefix(file, "liballo.so");
 }
 
 bool allo_ledger_has_profiler(const struct allo_vmas *vmas)

@@ -68,7 +68,8 @@ const struct allo_note_kind allo_note_kinds[ALLO_NOTES] = {
 			      .several = "samples were dropped by the tracer",
 			      .consequence =
 				      "counts are too small: use a larger buffer (dtrace -x aggsize=64m)",
-			      .is_problem = true },
+			      .is_problem = true,
+			      .is_loss = true },
 	[ALLO_NOTE_CUT] = { .name = "cut",
 			    .one = "file ends before its recording does",
 			    .several = "files end before their recordings do",
@@ -114,18 +115,21 @@ const struct allo_note_kind allo_note_kinds[ALLO_NOTES] = {
 				       .one = "child process in a sandbox was not recorded",
 				       .several = "child processes in a sandbox were not recorded",
 				       .consequence = "their allocations are missing",
-				       .is_problem = true },
+				       .is_problem = true,
+				       .is_loss = true },
 	[ALLO_NOTE_EARLY_END] = { .name = "early-end",
 				  .one = "recording ends before its program",
 				  .several = "recordings end before their programs",
 				  .consequence =
 					  "later events are missing; 'allo info' gives the reason",
-				  .is_problem = true },
+				  .is_problem = true,
+				  .is_loss = true },
 	[ALLO_NOTE_DROPPED_EVENTS] = { .name = "dropped-events",
 				       .one = "event could not be recorded",
 				       .several = "events could not be recorded",
 				       .consequence = "live figures may be too high or too low",
-				       .is_problem = true },
+				       .is_problem = true,
+				       .is_loss = true },
 	[ALLO_NOTE_MISSING_STACKS] = { .name = "missing-stacks",
 				       .one = "allocation has a stack that is not in the file",
 				       .several =
@@ -154,7 +158,8 @@ const struct allo_note_kind allo_note_kinds[ALLO_NOTES] = {
 				    .one = "event is missing, according to the event numbers",
 				    .several = "events are missing, according to the event numbers",
 				    .consequence = "live figures may be too high or too low",
-				    .is_problem = true },
+				    .is_problem = true,
+				    .is_loss = true },
 	[ALLO_NOTE_MIXED_EVENTS] = { .name = "mixed-events",
 				     .one = "event number is lower than an earlier one",
 				     .several = "event numbers are lower than earlier ones",
@@ -271,6 +276,20 @@ void allo_note_totals(struct allo_notes *notes, struct allo_pos pos, const char 
 	if (notes->of[ALLO_NOTE_TOTALS].count == 0)
 		notes->totals = (struct allo_totals){ of, stated, found };
 	allo_note(notes, ALLO_NOTE_TOTALS, pos);
+}
+
+bool allo_note_is_gap(enum allo_note note)
+{
+	return allo_note_kinds[note].is_unread || allo_note_kinds[note].is_loss;
+}
+
+bool allo_notes_are_complete(const struct allo_notes *notes)
+{
+	for (enum allo_note n = 0; n < ALLO_NOTES; n++) {
+		if (notes->of[n].count > 0 && allo_note_is_gap(n))
+			return false;
+	}
+	return true;
 }
 
 const char *allo_note_text(const struct allo_notes *notes, enum allo_note note)

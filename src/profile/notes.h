@@ -69,10 +69,14 @@ struct allo_note_kind {
 	bool is_problem;         /* results are wrong, or other programs may refuse the file */
 	bool is_repairable;      /* converting the file fixes it */
 	bool is_unread;          /* a part of the input was not read: --strict refuses it */
+	bool is_loss;            /* the recorder or tracer has lost events */
 };
 
 /* Indexed by note. */
 extern const struct allo_note_kind allo_note_kinds[ALLO_NOTES];
+
+/* Whether the note says that data are missing. */
+bool allo_note_is_gap(enum allo_note note);
 
 /* A total in a file that differs from the sum of its call sites. */
 struct allo_totals {
@@ -106,6 +110,9 @@ const char *allo_note_detail(const struct allo_notes *notes, enum allo_note note
 /* Adds `count` notes; may be 0. */
 void allo_note_many(struct allo_notes *notes, enum allo_note note, uint64_t count,
 		    struct allo_pos pos);
+
+/* Whether no data are missing. */
+bool allo_notes_are_complete(const struct allo_notes *notes);
 
 /* Adds all notes of `from`. */
 void allo_notes_add(struct allo_notes *notes, const struct allo_notes *from);

@@ -2,6 +2,7 @@
 #include "profile/profile.h"
 
 #include "base/assert.h"
+#include "profile/offset_name.h"
 
 bool allo_profile_is_estimated(const struct allo_profile *profile)
 {
@@ -196,9 +197,15 @@ allo_frame_id allo_profile_add_frame(struct allo_profile *profile, const struct 
 	return ADD_ENTRY(&profile->frames, &profile->frame_map, hash, added);
 }
 
-static void mark_module(struct allo_module *module, const struct allo_line *lines, size_t count)
+/* pprof looks for names only in modules without functions: offsets do not count. */
+static void mark_module(struct allo_profile *profile, allo_module_id id,
+			const struct allo_line *lines, size_t count)
 {
-	module->has_functions = true;
+	struct allo_module *module = &profile->modules.at[id];
+	allo_string_id name = profile->functions.at[lines->function].name;
+
+	module->has_functions |= !allo_is_offset_name(allo_profile_text(profile, name),
+						      allo_profile_text(profile, module->path));
 	module->has_lines |= lines->line != 0;
 	module->has_files |= lines->line != 0;
 	module->has_inlines |= count > 1;
@@ -212,7 +219,7 @@ bool allo_profile_set_lines(struct allo_profile *profile, allo_frame_id id,
 
 	ALLO_ASSERT(id != 0 && id < profile->frames.len && frame->line_count == 0);
 	if (frame->module != 0 && line_count > 0)
-		mark_module(&profile->modules.at[frame->module], lines, line_count);
+		mark_module(profile, frame->module, lines, line_count);
 	/* Its old hash stays in the map: no frame without lines is equal to it any more. */
 	if (!allo_map_put(&profile->frame_map, hash_frame(profile, frame, lines, line_count), id))
 		return allo_fail_memory(err);

@@ -25,7 +25,7 @@ bool allo_pprof_ids_put(struct allo_pprof_ids *table, uint64_t number, uint32_t 
 	if (number >= SMALL_NUMBERS)
 		return allo_vec_append(&table->large, &large, 1) &&
 		       allo_map_put(&table->map, hash_of(number), (uint32_t)table->large.len);
-	if (!allo_vec_cover(&table->small, number + 1))
+	if (!allo_vec_cover(&table->small, (size_t)number + 1))
 		return false;
 	table->small.at[number] = id;
 	return true;

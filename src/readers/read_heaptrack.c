@@ -142,7 +142,7 @@ static bool read_string(struct heaptrack *heaptrack, struct allo_text line, stru
 			heaptrack, line,
 			has_length ? "\"s\", a length and as many bytes" : "\"s\" and text", err);
 	if (has_length)
-		text.len = len;
+		text.len = (size_t)len;
 	string = allo_profile_add_string(heaptrack->profile, text, err);
 	if (allo_failed(err))
 		return false;

@@ -55,6 +55,11 @@ static void list_names(char *out, size_t room)
 					 allo_readers[i]->name);
 }
 
+static bool is_program(struct allo_text head)
+{
+	return allo_text_starts(head, ALLO_TEXT("\177ELF"));
+}
+
 /* Reports an unknown format, with the caller's explanation if it has one. */
 static void fail_unknown(const char *file, struct allo_text head,
 			 const struct allo_read_options *options, struct allo_error *err)
@@ -73,7 +78,7 @@ static void fail_unknown(const char *file, struct allo_text head,
 	} else {
 		allo_fail(err, ALLO_FORMAT, (struct allo_pos){ .file = file },
 			  "is not a profile of a known format");
-		if (allo_text_starts(head, ALLO_TEXT("\177ELF")))
+		if (is_program(head))
 			allo_hint(err, "it is a program or a library; 'allo run PROGRAM' records "
 				       "one");
 		allo_hint(err, "known formats: %s; --from NAME tells why not that", names);
@@ -105,7 +110,8 @@ static const struct allo_reader *find_by_content(struct allo_input *in,
 	if (head.len > ALLO_HEAD_SIZE)
 		head.len = ALLO_HEAD_SIZE;
 	ALLO_ASSERT(head.len > 0);
-	for (size_t i = 0; allo_readers[i]; i++) {
+	/* Some bytes of a program look like lines of a text format. */
+	for (size_t i = 0; allo_readers[i] && !is_program(head); i++) {
 		enum allo_guess guess = allo_readers[i]->probe(head);
 
 		if (guess > best_guess) {

@@ -309,7 +309,7 @@ static bool add_live(struct maker *maker, struct allo_error *err)
 	const struct allo_block_table *table = &maker->blocks.table;
 	size_t count = 0;
 
-	live = malloc((maker->blocks.count + 1) * sizeof(*live));
+	live = calloc((size_t)maker->blocks.count + 1, sizeof(*live));
 	if (!live)
 		return allo_fail_memory(err);
 	for (size_t i = 0; i < allo_block_places(table); i++) {

@@ -58,6 +58,29 @@ static inline bool allo_blocks_are_plain(const struct allo_live_blocks *blocks)
 	return !blocks->places.are_wanted && !allo_is_sampled(&blocks->weighing);
 }
 
+/* Counts a new block of a stack, and returns its number. */
+static inline uint32_t allo_block_number_next(struct allo_live_blocks *blocks, uint32_t stack)
+{
+	uint64_t number = ++blocks->made[stack] + blocks->numbered_before;
+
+	return __builtin_expect(blocks->next_number != NULL, 0) ? *blocks->next_number
+								: (uint32_t)number;
+}
+
+/* The stack whose counters a later event will probably change, for prefetching them.  The table
+ * entry of a block to be freed was prefetched before; the block may be the other one of its pair,
+ * or missing. */
+static inline uint32_t allo_block_step_stack(const struct allo_block_steps *steps, size_t i)
+{
+	const struct allo_live_block *pair = &steps->blocks->table.at[2 * (size_t)steps->homes[i]];
+	uint64_t pointer = i < steps->count ? steps->events[i].pointer : 0;
+	uint32_t stack = pair[pair[1].pointer == pointer].stack;
+
+	if (i < steps->count && steps->events[i].kind == ALLO_EVENT_ALLOC)
+		stack = steps->events[i].stack;
+	return stack;
+}
+
 /* Applies a plain allocation; false, without any effect, for any other event. */
 static inline bool allo_block_step_alloc(const struct allo_block_steps *steps, size_t i,
 					 struct allo_outcome *created)
@@ -89,7 +112,7 @@ static inline bool allo_block_step_alloc(const struct allo_block_steps *steps, s
 			return false;
 		place = allo_block_take(&blocks->table, pointer);
 	}
-	number = (uint32_t)(++blocks->made[stack] + blocks->numbered_before);
+	number = allo_block_number_next(blocks, stack);
 	place->pointer = pointer;
 	place->size = event->size;
 	place->birth_ns = event->ns;
@@ -152,5 +175,9 @@ static inline bool allo_block_step_free(const struct allo_block_steps *steps, si
  * short. */
 bool allo_block_step_slowly(struct allo_block_steps *steps, size_t i, struct allo_outcome *outcome,
 			    struct allo_outcome **retired, struct allo_error *err);
+
+/* Gives the block that an event has just made another number, where the caller numbers blocks. */
+void allo_block_renumber(struct allo_live_blocks *blocks, const struct allo_event *event,
+			 uint32_t number);
 
 #endif

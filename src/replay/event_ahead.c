@@ -21,12 +21,11 @@ struct batch {
 struct allo_event_ahead {
 	struct allo_events *events;
 	allo_events_read *read;
-	pthread_t thread;
+	struct allo_running_thread *thread;
 
-	pthread_mutex_t lock; /* protects the next fields */
-	pthread_cond_t changed;
-	size_t filled, emptied; /* number of batches since the start */
-	bool is_over;           /* the last batch has been filled */
+	struct allo_monitor *monitor; /* protects the next fields */
+	size_t filled, emptied;       /* number of batches since the start */
+	bool is_over;                 /* the last batch has been filled */
 	bool is_stopping;
 
 	struct allo_error err; /* the cause of the end; owned by the reading thread until is_over */
@@ -63,11 +62,11 @@ static bool wait_for_empty(struct allo_event_ahead *ahead)
 {
 	bool goes_on;
 
-	pthread_mutex_lock(&ahead->lock);
+	allo_monitor_enter(ahead->monitor);
 	while (ahead->filled - ahead->emptied == BATCHES && !ahead->is_stopping)
-		pthread_cond_wait(&ahead->changed, &ahead->lock);
+		allo_monitor_wait(ahead->monitor);
 	goes_on = !ahead->is_stopping;
-	pthread_mutex_unlock(&ahead->lock);
+	allo_monitor_leave(ahead->monitor);
 	return goes_on;
 }
 
@@ -78,13 +77,19 @@ static void *read_all(void *context)
 
 	while (has_more && wait_for_empty(ahead)) {
 		has_more = fill(ahead, &ahead->batches[ahead->filled % BATCHES]);
-		pthread_mutex_lock(&ahead->lock);
+		allo_monitor_enter(ahead->monitor);
 		ahead->filled++;
 		ahead->is_over = !has_more;
-		pthread_cond_signal(&ahead->changed);
-		pthread_mutex_unlock(&ahead->lock);
+		allo_monitor_wake(ahead->monitor);
+		allo_monitor_leave(ahead->monitor);
 	}
 	return NULL;
+}
+
+static void free_ahead(struct allo_event_ahead *ahead)
+{
+	allo_monitor_free(ahead->monitor);
+	free(ahead);
 }
 
 struct allo_event_ahead *allo_event_ahead_start(struct allo_events *events, allo_events_read *read)
@@ -95,11 +100,12 @@ struct allo_event_ahead *allo_event_ahead_start(struct allo_events *events, allo
 		return NULL;
 	ahead->events = events;
 	ahead->read = read;
-	pthread_mutex_init(&ahead->lock, NULL);
-	pthread_cond_init(&ahead->changed, NULL);
-	if (allo_thread_start(&ahead->thread, read_all, ahead))
+	ahead->monitor = allo_monitor_new();
+	if (ahead->monitor)
+		ahead->thread = allo_thread_start(read_all, ahead);
+	if (ahead->thread)
 		return ahead;
-	free(ahead);
+	free_ahead(ahead);
 	return NULL;
 }
 
@@ -108,16 +114,16 @@ struct allo_event_ahead *allo_event_ahead_start(struct allo_events *events, allo
 /* Returns the current batch and waits for the next; false at the end. */
 static bool next_batch(struct allo_event_ahead *ahead)
 {
-	pthread_mutex_lock(&ahead->lock);
+	allo_monitor_enter(ahead->monitor);
 	ahead->emptied += ahead->has_batch;
 	ALLO_ASSERT(ahead->emptied <= ahead->filled && ahead->filled - ahead->emptied <= BATCHES);
 	/* Waking the reading thread may take as long as reading a batch: not for each batch. */
 	if (ahead->filled - ahead->emptied <= BATCHES / 2)
-		pthread_cond_signal(&ahead->changed);
+		allo_monitor_wake(ahead->monitor);
 	while (ahead->filled == ahead->emptied && !ahead->is_over)
-		pthread_cond_wait(&ahead->changed, &ahead->lock);
+		allo_monitor_wait(ahead->monitor);
 	ahead->has_batch = ahead->filled > ahead->emptied;
-	pthread_mutex_unlock(&ahead->lock);
+	allo_monitor_leave(ahead->monitor);
 	ahead->span = ahead->first = 0;
 	return ahead->has_batch;
 }
@@ -147,10 +153,10 @@ void allo_event_ahead_stop(struct allo_event_ahead *ahead)
 {
 	if (!ahead)
 		return;
-	pthread_mutex_lock(&ahead->lock);
+	allo_monitor_enter(ahead->monitor);
 	ahead->is_stopping = true;
-	pthread_cond_signal(&ahead->changed);
-	pthread_mutex_unlock(&ahead->lock);
-	pthread_join(ahead->thread, NULL);
-	free(ahead);
+	allo_monitor_wake(ahead->monitor);
+	allo_monitor_leave(ahead->monitor);
+	allo_thread_join(ahead->thread);
+	free_ahead(ahead);
 }

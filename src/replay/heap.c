@@ -201,18 +201,27 @@ static void weigh_outcome(const struct allo_heap *heap, const struct allo_event 
 	}
 }
 
-/* Prefetches the site of a later event.  The table entry of a block to be freed was prefetched
- * before; the block may be the other one of its pair, or missing. */
-static inline void fetch_site(const struct allo_heap *heap, const struct allo_block_steps *steps,
-			      size_t i)
+void allo_heap_count_made(struct allo_heap *heap, uint32_t site, uint64_t size, uint64_t ns)
 {
-	const struct allo_live_block *pair = &heap->blocks.table.at[2 * (size_t)steps->homes[i]];
-	uint64_t pointer = i < steps->count ? steps->events[i].pointer : 0;
-	uint32_t stack = pair[pair[1].pointer == pointer].stack;
+	bool is_peak = allo_live_blocks_count_made(&heap->blocks, site, size, ns);
+	struct allo_outcome created = { .new_stack = site,
+					.flags = is_peak ? ALLO_OUTCOME_PEAK : 0 };
 
-	if (i < steps->count && steps->events[i].kind == ALLO_EVENT_ALLOC)
-		stack = steps->events[i].stack;
-	__builtin_prefetch(&heap->sites[stack], 1);
+	if (heap->weighed) {
+		struct allo_weight weight = allo_weigh(&heap->blocks.weighing, size);
+
+		allo_weighed_site_add(&heap->weighed[site], size, &weight, heap->peaks);
+	}
+	count_created(heap, &created, size);
+}
+
+void allo_heap_count_ended(struct allo_heap *heap, const struct allo_outcome *ended, bool lives_on,
+			   uint64_t ns)
+{
+	allo_live_blocks_count_ended(&heap->blocks, ended->size);
+	if (heap->weighed)
+		weigh_ended(heap, ended, ns);
+	count_ended(heap, ended, lives_on, ns);
 }
 
 /* Applies an event that is neither a plain allocation nor a plain free.  Inlined, it would take
@@ -251,7 +260,7 @@ bool allo_heap_apply(struct allo_heap *heap, const struct allo_event_span *span,
 		const struct allo_event *event = &span->events[i];
 		struct allo_outcome created, ended;
 
-		fetch_site(heap, &steps, i + SITES_AHEAD);
+		__builtin_prefetch(&heap->sites[allo_block_step_stack(&steps, i + SITES_AHEAD)], 1);
 		if (allo_block_step_alloc(&steps, i, &created))
 			count_created(heap, &created, event->size);
 		else if (allo_block_step_free(&steps, i, &ended))
@@ -262,6 +271,16 @@ bool allo_heap_apply(struct allo_heap *heap, const struct allo_event_span *span,
 	return true;
 }
 
+/* Prefetches the site of a later outcome. */
+static inline void fetch_outcome(const struct allo_heap *heap, const struct allo_outcome *outcome)
+{
+	uint32_t site = outcome->flags & ALLO_OUTCOME_CREATED ? outcome->new_stack
+			: outcome->flags & ALLO_OUTCOME_ENDED ? outcome->stack
+							      : 0;
+
+	__builtin_prefetch(&heap->sites[site], 1);
+}
+
 static inline bool count_outcomes(struct allo_heap *heap, const struct allo_event_span *span,
 				  const struct allo_outcomes *outcomes, bool are_weighed,
 				  struct allo_error *err)
@@ -269,6 +288,8 @@ static inline bool count_outcomes(struct allo_heap *heap, const struct allo_even
 	const struct allo_outcome *retired = outcomes->retired;
 
 	for (size_t i = 0; i < span->count; i++) {
+		if (i + SITES_AHEAD < span->count)
+			fetch_outcome(heap, &outcomes->at[i + SITES_AHEAD]);
 		if (are_weighed)
 			weigh_outcome(heap, &span->events[i], &outcomes->at[i], retired);
 		count_outcome(heap, &span->events[i], &outcomes->at[i], retired);
@@ -288,32 +309,38 @@ bool allo_heap_apply_with_outcomes(struct allo_heap *heap, const struct allo_eve
 			     : count_outcomes(heap, span, outcomes, false, err);
 }
 
-static void end_sites(struct allo_heap *heap)
+void allo_heap_end_stacks(struct allo_heap *heap)
 {
+	if (!heap->ids) {
+		allo_live_blocks_end(&heap->blocks);
+		return;
+	}
 	heap->blocks.missing_stacks += heap->ids->missing;
 	for (size_t i = 0; i < heap->ids->keys.at.len; i++)
 		allo_live_blocks_end_stack(&heap->blocks, heap->ids->keys.at.at[i].stack,
 					   heap->blocks.made[i]);
 }
 
+void allo_heap_count_live(struct allo_heap *heap, uint32_t site, uint64_t size, uint64_t birth_ns,
+			  uint64_t end_ns)
+{
+	add_lifetime(heap, &heap->sites[site], birth_ns, end_ns);
+	if (heap->weighed) {
+		struct allo_weight weight = allo_weigh(&heap->blocks.weighing, size);
+
+		weigh_lifetime(heap, &heap->weighed[site], &weight, birth_ns, end_ns);
+	}
+}
+
 void allo_heap_end(struct allo_heap *heap, uint64_t end_ns)
 {
-	if (heap->ids)
-		end_sites(heap);
-	else
-		allo_live_blocks_end(&heap->blocks);
+	allo_heap_end_stacks(heap);
 	for (size_t i = 0; i < allo_block_places(&heap->blocks.table); i++) {
 		const struct allo_live_block *block = &heap->blocks.table.at[i];
 
-		if (block->pointer == 0)
-			continue;
-		add_lifetime(heap, &heap->sites[block->stack], block->birth_ns, end_ns);
-		if (heap->weighed) {
-			struct allo_weight weight = allo_weigh(&heap->blocks.weighing, block->size);
-
-			weigh_lifetime(heap, &heap->weighed[block->stack], &weight, block->birth_ns,
-				       end_ns);
-		}
+		if (block->pointer != 0)
+			allo_heap_count_live(heap, block->stack, block->size, block->birth_ns,
+					     end_ns);
 	}
 }
 
@@ -356,9 +383,8 @@ static void restart(struct allo_heap *heap, uint64_t from_ns)
 	heap->peaks = 1;
 }
 
-/* Called before the first event of the window. */
-static bool begin_window(struct allo_heap *heap, const struct allo_heap_options *options,
-			 struct allo_error *err)
+bool allo_heap_begin_window(struct allo_heap *heap, const struct allo_heap_options *options,
+			    struct allo_error *err)
 {
 	restart(heap, options->window.from_ns);
 	return !options->keeps_before || keep_before(heap, err);
@@ -382,12 +408,16 @@ bool allo_heap_tell_labels(struct allo_heap *heap, struct allo_error *err)
 bool allo_heap_number_sites(struct allo_heap *heap, struct allo_event_span *span,
 			    size_t stack_count, struct allo_error *err)
 {
+	return allo_site_ids_replace(heap->ids, span, stack_count, err) &&
+	       allo_heap_cover_sites(heap, err);
+}
+
+bool allo_heap_cover_sites(struct allo_heap *heap, struct allo_error *err)
+{
 	struct allo_live_blocks *blocks = &heap->blocks;
 	size_t room = blocks->stack_count;
 	uint64_t *made;
 
-	if (!allo_site_ids_replace(heap->ids, span, stack_count, err))
-		return false;
 	if (heap->ids->keys.at.len <= room)
 		return true;
 	while (room < heap->ids->keys.at.len)
@@ -407,15 +437,20 @@ bool allo_heap_number_sites(struct allo_heap *heap, struct allo_event_span *span
 static bool apply_span(struct allo_heap *heap, const struct allo_heap_options *options,
 		       struct allo_event_span *span, bool is_inside, struct allo_error *err)
 {
+	const struct allo_heap_observer *observer = options->observer;
 	struct allo_timeline *timeline = options->timeline;
 	struct allo_event_span part;
 	struct allo_outcomes outcomes;
 
 	while (allo_live_blocks_cut(&heap->blocks, span, &part)) {
-		if (timeline
-			    ? !allo_heap_apply_with_outcomes(heap, &part, &outcomes, err) ||
-				      !allo_timeline_add(timeline, &part, &outcomes, is_inside, err)
-			    : !allo_heap_apply(heap, &part, err))
+		if (!timeline && !observer) {
+			if (!allo_heap_apply(heap, &part, err))
+				return false;
+			continue;
+		}
+		if (!allo_heap_apply_with_outcomes(heap, &part, &outcomes, err) ||
+		    (timeline && !allo_timeline_add(timeline, &part, &outcomes, is_inside, err)) ||
+		    (observer && !observer->take(observer->context, heap, &part, &outcomes, err)))
 			return false;
 	}
 	return true;
@@ -435,7 +470,7 @@ static bool replay_events(struct allo_heap *heap, struct allo_recording *recordi
 		return false;
 	while (allo_window_next(&events, &span, &is_inside, err)) {
 		if (is_inside && !has_begun) {
-			if (!begin_window(heap, options, err))
+			if (!allo_heap_begin_window(heap, options, err))
 				return false;
 			has_begun = true;
 		}
@@ -447,13 +482,14 @@ static bool replay_events(struct allo_heap *heap, struct allo_recording *recordi
 			return false;
 	}
 	*event_count = events.count;
-	return !allo_failed(err) && (has_begun || begin_window(heap, options, err));
+	return !allo_failed(err) && (has_begun || allo_heap_begin_window(heap, options, err));
 }
 
 bool allo_heap_replay(struct allo_heap *heap, struct allo_recording *recording,
 		      const struct allo_heap_options *options, uint64_t *event_count,
 		      struct allo_error *err)
 {
+	const struct allo_heap_observer *observer = options->observer;
 	struct allo_timeline *timeline = options->timeline;
 	uint64_t end_ns;
 
@@ -476,5 +512,6 @@ bool allo_heap_replay(struct allo_heap *heap, struct allo_recording *recording,
 	end_ns = allo_window_end(&options->window, recording, heap->blocks.last_ns);
 	allo_heap_end(heap, end_ns);
 	recording->gaps.missing_stacks += heap->blocks.missing_stacks;
-	return !timeline || allo_timeline_end(timeline, end_ns, err);
+	return (!timeline || allo_timeline_end(timeline, end_ns, err)) &&
+	       (!observer || observer->end(observer->context, heap, end_ns, err));
 }

@@ -74,6 +74,9 @@ bool allo_heap_apply_with_outcomes(struct allo_heap *heap, const struct allo_eve
 /* Call it after the last event: adds the lifetimes of live blocks, which stay live. */
 void allo_heap_end(struct allo_heap *heap, uint64_t end_ns);
 
+/* A part of it: counts partial and missing stacks. */
+void allo_heap_end_stacks(struct allo_heap *heap);
+
 /* Sites are stacks with labels from now on: sites so far have none. */
 bool allo_heap_tell_labels(struct allo_heap *heap, struct allo_error *err);
 
@@ -81,6 +84,31 @@ bool allo_heap_tell_labels(struct allo_heap *heap, struct allo_error *err);
  * and makes room for them.  `stack_count` is that of the recording. */
 bool allo_heap_number_sites(struct allo_heap *heap, struct allo_event_span *span,
 			    size_t stack_count, struct allo_error *err);
+
+/* Makes room for all sites that `ids` has numbered. */
+bool allo_heap_cover_sites(struct allo_heap *heap, struct allo_error *err);
+
+/* Counts a block that the caller has found to be made, or to end (view/change_log.h).  `ended` has
+ * the site, size, birth and flags of the block; `lives_on`: realloc resizes it. */
+void allo_heap_count_made(struct allo_heap *heap, uint32_t site, uint64_t size, uint64_t ns);
+void allo_heap_count_ended(struct allo_heap *heap, const struct allo_outcome *ended, bool lives_on,
+			   uint64_t ns);
+
+/* Adds the lifetime of a block that is live at the end. */
+void allo_heap_count_live(struct allo_heap *heap, uint32_t site, uint64_t size, uint64_t birth_ns,
+			  uint64_t end_ns);
+
+/* Sees all events of a replay in time order, after the heap has applied them.  Stacks of outcomes
+ * are sites of the heap.  False stops the replay. */
+struct allo_heap_observer {
+	bool (*take)(void *context, const struct allo_heap *heap,
+		     const struct allo_event_span *span, const struct allo_outcomes *outcomes,
+		     struct allo_error *err);
+	/* Called once, after the last event. */
+	bool (*end)(void *context, const struct allo_heap *heap, uint64_t end_ns,
+		    struct allo_error *err);
+	void *context;
+};
 
 /* All zeros: the whole recording. */
 struct allo_heap_options {
@@ -92,7 +120,13 @@ struct allo_heap_options {
 	struct allo_timeline *timeline; /* filled by the replay, or NULL */
 	struct allo_marks *marks;       /* filled by the replay, or NULL */
 	bool wants_births;              /* birth times of blocks that are live at the end */
+	const struct allo_heap_observer *observer; /* or NULL; a cached heap has no events to see */
 };
+
+/* Resets all but the live blocks.  Called before the first event of a window that does not start at
+ * 0. */
+bool allo_heap_begin_window(struct allo_heap *heap, const struct allo_heap_options *options,
+			    struct allo_error *err);
 
 /* Whether sites need numbers, because they are more than stacks. */
 static inline bool allo_heap_wants_ids(const struct allo_recording *recording,

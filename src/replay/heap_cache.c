@@ -20,20 +20,10 @@
 
 static const char kind[] = "replays";
 
-/* Fewer events are replayed in 20 ms. */
-static const uint64_t least_events = 1 << 20;
-
 enum {
 	FILE_MOST = 64 << 20, /* bytes of one file */
 	ALL_MOST = 256 << 20, /* bytes of all files */
 	BIRTHS_MOST = 4 << 20,
-};
-
-/* The recording and the way of counting.  The file name is a hash of it. */
-struct key {
-	char magic[8], version[16]; /* of the program: another version may count differently */
-	uint64_t size, written_ns, changed_ns, inode, device, head_hash;
-	uint64_t by_thread, keeps_first;
 };
 
 /* Fields of struct allo_live_blocks after the last event. */
@@ -75,7 +65,7 @@ struct steps {
 };
 
 struct head {
-	struct key key;
+	struct allo_heap_cache_key key;
 	struct totals totals;
 	struct gaps gaps;
 	struct steps steps;
@@ -106,10 +96,8 @@ static uint64_t in_ns(struct timespec time)
 	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-/* False if the cache does not apply: a part of a recording, a pipe or an archive, or a raw
- * recording, whose file may still change without a new modification time. */
-static bool make_key(struct key *key, const struct allo_recording *recording,
-		     const struct allo_heap_options *options)
+bool allo_heap_cache_key_of(struct allo_heap_cache_key *key, const struct allo_recording *recording,
+			    const struct allo_heap_options *options)
 {
 	const struct allo_window *window = &options->window;
 	struct stat facts;
@@ -132,13 +120,17 @@ static bool make_key(struct key *key, const struct allo_recording *recording,
 	return true;
 }
 
-/* To be freed; NULL if there is no folder for it. */
-static char *path_of(const struct key *key)
+char *allo_heap_cache_path(const struct allo_heap_cache_key *key)
 {
 	char name[24];
 
 	snprintf(name, sizeof(name), "%016llx", (unsigned long long)XXH64(key, sizeof(*key), 0));
 	return allo_cache_path(kind, name);
+}
+
+void allo_heap_cache_trim(void)
+{
+	allo_cache_trim(kind, ALL_MOST);
 }
 
 /* The bytes of the arrays after the head, or UINT64_MAX if that is more than `most`. */
@@ -352,16 +344,17 @@ void allo_heap_cache_store(const struct allo_heap *heap, const struct allo_recor
 
 	ALLO_ASSERT(options->marks);
 	memset(&head, 0, sizeof(head));
-	if (event_count < least_events || !make_key(&head.key, recording, options))
+	if (event_count < ALLO_CACHED_EVENTS_LEAST ||
+	    !allo_heap_cache_key_of(&head.key, recording, options))
 		return;
-	path = path_of(&head.key);
+	path = allo_heap_cache_path(&head.key);
 	get_totals(&head.totals, heap, event_count);
 	get_gaps(&head.gaps, &recording->gaps);
 	if (options->timeline)
 		get_steps(&head.steps, options->timeline);
 	if (path && store(&bytes, &head, heap, options) &&
 	    allo_cache_write(path, bytes.at, bytes.len))
-		allo_cache_trim(kind, ALL_MOST);
+		allo_heap_cache_trim();
 	allo_vec_done(&bytes);
 }
 
@@ -441,13 +434,6 @@ static bool make_room(struct allo_heap *heap, const struct allo_recording *recor
 	       allo_fail_memory(err);
 }
 
-/* Whether the recording has the stack, the thread and the labels of a site. */
-static bool is_known(const struct allo_recording *recording, const struct allo_site_key *key)
-{
-	return key->stack < recording->nodes.len && key->stream < recording->streams.len &&
-	       (key->labels == 0 || key->labels < recording->label_sets.len);
-}
-
 static bool set_sites(struct allo_heap *heap, const struct allo_recording *recording,
 		      const struct head *head, const char *at, bool has_ids, struct allo_error *err)
 {
@@ -460,7 +446,7 @@ static bool set_sites(struct allo_heap *heap, const struct allo_recording *recor
 		size_t number;
 
 		memcpy(&stored, at + i * sizeof(stored), sizeof(stored));
-		if (!is_known(recording, &stored.key))
+		if (!allo_site_key_is_known(recording, &stored.key))
 			return false;
 		number = has_ids ? i + 1 : stored.key.stack;
 		if (has_ids)
@@ -482,7 +468,7 @@ static bool set_own_events(struct allo_heap *heap, const struct allo_recording *
 		struct stored_own own;
 
 		memcpy(&own, at + i * sizeof(own), sizeof(own));
-		if (!is_known(recording, &own.key) ||
+		if (!allo_site_key_is_known(recording, &own.key) ||
 		    !allo_own_events_add(&heap->own, &own.key, own.sum, err))
 			return false;
 	}
@@ -525,7 +511,7 @@ static bool set_births(struct allo_heap *heap, const char *at, uint64_t count,
 }
 
 /* Whether the file belongs to the recording and is whole. */
-static bool is_valid(struct allo_text bytes, const struct key *key)
+static bool is_valid(struct allo_text bytes, const struct allo_heap_cache_key *key)
 {
 	struct head head;
 
@@ -599,12 +585,12 @@ bool allo_heap_cache_load(struct allo_heap *heap, struct allo_recording *recordi
 	ALLO_DEFER(allo_free_pointer) char *path = NULL;
 	allo_cache_bytes bytes = { 0 };
 	struct allo_text text;
-	struct key key;
+	struct allo_heap_cache_key key;
 	bool ok;
 
-	if (!make_key(&key, recording, options))
+	if (!allo_heap_cache_key_of(&key, recording, options))
 		return false;
-	path = path_of(&key);
+	path = allo_heap_cache_path(&key);
 	if (!path)
 		return false;
 	allo_cache_read(path, FILE_MOST, &bytes);

@@ -16,6 +16,27 @@
 
 #include "replay/heap.h"
 
+/* A recording and the way of counting.  The name of a file is a hash of it. */
+struct allo_heap_cache_key {
+	char magic[8], version[16]; /* of the program: another version may count differently */
+	uint64_t size, written_ns, changed_ns, inode, device, head_hash;
+	uint64_t by_thread, keeps_first;
+};
+
+/* False if the cache does not apply: a part of a recording, a pipe or an archive, or a raw
+ * recording, whose file may still change without a new modification time. */
+bool allo_heap_cache_key_of(struct allo_heap_cache_key *key, const struct allo_recording *recording,
+			    const struct allo_heap_options *options);
+
+/* The path of the file for a key, to be freed; NULL if there is no folder for it. */
+char *allo_heap_cache_path(const struct allo_heap_cache_key *key);
+
+/* Fewer events are replayed in 20 ms. */
+enum { ALLO_CACHED_EVENTS_LEAST = 1 << 20 };
+
+/* Removes old files when all files together become too large. */
+void allo_heap_cache_trim(void);
+
 /* Fills a heap, and the timeline and marks of the options, as allo_heap_replay() does.  The heap
  * has no table of live blocks; heap->births takes its place.  False if the cache does not have it,
  * or if memory is short (see err). */

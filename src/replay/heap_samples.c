@@ -56,54 +56,31 @@ bool allo_heap_add_metrics(struct allo_profile *profile, const struct allo_heap 
 	return true;
 }
 
-/* Adds values of the metrics from `first` on.  `variances` is NULL for exact values. */
-static bool add_row(struct allo_profile *profile, allo_stack_id stack, allo_labels_id labels,
-		    size_t first, const uint64_t *values, const double *variances, size_t count,
-		    struct allo_error *err)
+/* Estimates. */
+
+static void estimate(struct allo_site_values *row, struct allo_heap_sums *sums, allo_parts parts,
+		     double variance)
 {
-	uint64_t *row = allo_profile_add_sample(profile, stack, labels, NULL, err);
-
-	if (!row)
-		return false;
-	ALLO_ASSERT(first + count <= profile->metrics.len);
-	for (size_t i = 0; i < count; i++) {
-		uint64_t *value = &row[first + i];
-
-		allo_profile_add_value(profile, first + i, value, values[i]);
-		if (variances && !allo_profile_add_variance(profile, value, variances[i], err))
-			return false;
-	}
-	return true;
-}
-
-/* A row of estimates under construction. */
-struct estimates {
-	struct allo_heap_sums *sums;
-	uint64_t values[SAMPLED_METRICS];
-	double variances[SAMPLED_METRICS];
-	size_t count;
-};
-
-static void estimate(struct estimates *row, allo_parts parts, double variance)
-{
-	row->values[row->count] = allo_parts_share(&row->sums->of[row->count], parts);
 	ALLO_ASSERT(row->count < SAMPLED_METRICS);
+	row->values[row->count] = allo_parts_share(&sums->of[row->count], parts);
 	row->variances[row->count++] = variance;
 }
 
-static void estimate_blocks(struct estimates *row, const struct allo_weighed *weighed)
+static void estimate_blocks(struct allo_site_values *row, struct allo_heap_sums *sums,
+			    const struct allo_weighed *weighed)
 {
-	estimate(row, weighed->blocks, weighed->blocks_variance);
-	estimate(row, weighed->bytes, weighed->bytes_variance);
+	estimate(row, sums, weighed->blocks, weighed->blocks_variance);
+	estimate(row, sums, weighed->bytes, weighed->bytes_variance);
 }
 
 /* Subtracts the values at the start of the window from the last two of a row.  The sum of both
  * variances is an upper bound, since most blocks are in both. */
-static void take_before(struct estimates *row, const struct allo_weighed *before)
+static void take_before(struct allo_site_values *row, struct allo_heap_sums *sums,
+			const struct allo_weighed *before)
 {
-	struct estimates earlier = { .sums = row->sums, .count = row->count };
+	struct allo_site_values earlier = { .count = row->count };
 
-	estimate_blocks(&earlier, before);
+	estimate_blocks(&earlier, sums, before);
 	ALLO_ASSERT(earlier.count == row->count + LIVE_METRICS);
 	for (size_t i = row->count - LIVE_METRICS; i < row->count; i++) {
 		row->values[i] -= earlier.values[i + LIVE_METRICS];
@@ -112,8 +89,8 @@ static void take_before(struct estimates *row, const struct allo_weighed *before
 }
 
 /* A row for ALLO_AT_NOW or ALLO_AT_CHANGE; false if all values are 0. */
-static bool estimate_now(struct estimates *row, const struct allo_heap *heap, size_t site,
-			 enum allo_view_instant at)
+static bool estimate_now(struct allo_site_values *row, struct allo_heap_sums *sums,
+			 const struct allo_heap *heap, size_t site, enum allo_view_instant at)
 {
 	const struct allo_weighed_site *known = &heap->weighed[site];
 	struct allo_weighed none = { 0 };
@@ -126,43 +103,48 @@ static bool estimate_now(struct estimates *row, const struct allo_heap *heap, si
 
 	if (known->alloc.blocks == 0 && is_same)
 		return false;
-	estimate_blocks(row, &known->alloc);
-	estimate_blocks(row, &known->live);
+	estimate_blocks(row, sums, &known->alloc);
+	estimate_blocks(row, sums, &known->live);
 	if (at == ALLO_AT_CHANGE)
-		take_before(row, before);
+		take_before(row, sums, before);
 	return true;
 }
 
-static bool add_weighed(struct allo_profile *profile, const struct allo_heap *heap, size_t site,
-			enum allo_view_instant at, allo_stack_id stack, allo_labels_id labels,
-			struct allo_heap_sums *sums, struct allo_error *err)
+static bool estimate_site(struct allo_site_values *row, struct allo_heap_sums *sums,
+			  const struct allo_heap *heap, size_t site, enum allo_view_instant at)
 {
 	const struct allo_weighed_site *known = &heap->weighed[site];
 	struct allo_weighed peak = allo_weighed_site_peak(known, heap->peaks);
-	struct estimates row = { .sums = sums };
+	const struct allo_weighed *held = at == ALLO_AT_PEAK ? &peak : &known->live;
 
-	if (at == ALLO_AT_NONE) {
-		estimate_blocks(&row, &known->alloc);
-		estimate_blocks(&row, &known->max);
-		estimate_blocks(&row, &peak);
-		estimate_blocks(&row, &known->live);
-		estimate(&row, known->lifetime_ns, known->lifetime_variance);
-	} else if (has_totals(at)) {
-		if (!estimate_now(&row, heap, site, at))
-			return true;
-	} else {
-		const struct allo_weighed *held = at == ALLO_AT_PEAK ? &peak : &known->live;
-
-		if (held->blocks == 0)
-			return true;
-		estimate_blocks(&row, held);
+	row->are_estimates = true;
+	if (!allo_heap_has_site(heap, site))
+		return false;
+	if (has_totals(at))
+		return estimate_now(row, sums, heap, site, at);
+	if (at != ALLO_AT_NONE) {
+		if (held->blocks > 0)
+			estimate_blocks(row, sums, held);
+		return held->blocks > 0;
 	}
-	return add_row(profile, stack, labels, 0, row.values, row.variances, row.count, err);
+	estimate_blocks(row, sums, &known->alloc);
+	estimate_blocks(row, sums, &known->max);
+	estimate_blocks(row, sums, &peak);
+	estimate_blocks(row, sums, &known->live);
+	estimate(row, sums, known->lifetime_ns, known->lifetime_variance);
+	return true;
 }
 
-static bool add_now(struct allo_profile *profile, const struct allo_heap *heap, size_t site,
-		    enum allo_view_instant at, allo_stack_id stack, allo_labels_id labels,
-		    struct allo_error *err)
+/* Exact values. */
+
+static void set_values(struct allo_site_values *row, const uint64_t *values, size_t count)
+{
+	memcpy(row->values, values, count * sizeof(*values));
+	row->count = count;
+}
+
+static bool count_now(struct allo_site_values *row, const struct allo_heap *heap, size_t site,
+		      enum allo_view_instant at)
 {
 	const struct allo_site *known = &heap->sites[site];
 	struct allo_peak before = site < heap->before.len ? heap->before.at[site]
@@ -174,13 +156,12 @@ static bool add_now(struct allo_profile *profile, const struct allo_heap *heap, 
 		known->live_bytes - (at == ALLO_AT_CHANGE ? before.bytes : 0),
 	};
 
-	return (values[0] == 0 && values[2] == 0 && values[3] == 0) ||
-	       add_row(profile, stack, labels, 0, values, NULL, NOW_METRICS, err);
+	set_values(row, values, NOW_METRICS);
+	return values[0] != 0 || values[2] != 0 || values[3] != 0;
 }
 
-bool allo_heap_add_sample(struct allo_profile *profile, const struct allo_heap *heap, size_t site,
-			  enum allo_view_instant at, allo_stack_id stack, allo_labels_id labels,
-			  struct allo_heap_sums *sums, struct allo_error *err)
+bool allo_heap_site_values(const struct allo_heap *heap, size_t site, enum allo_view_instant at,
+			   struct allo_heap_sums *sums, struct allo_site_values *row)
 {
 	const struct allo_site *known = &heap->sites[site];
 	struct allo_peak peak = allo_heap_peak(heap, known);
@@ -193,17 +174,47 @@ bool allo_heap_add_sample(struct allo_profile *profile, const struct allo_heap *
 		known->temporary_blocks,
 	};
 
+	*row = (struct allo_site_values){ 0 };
 	if (heap->weighed)
-		return !allo_heap_has_site(heap, site) ||
-		       add_weighed(profile, heap, site, at, stack, labels, sums, err);
+		return estimate_site(row, sums, heap, site, at);
 	if (has_totals(at))
-		return add_now(profile, heap, site, at, stack, labels, err);
-	if (at == ALLO_AT_NONE)
-		return !allo_heap_has_site(heap, site) ||
-		       add_row(profile, stack, labels, 0, values, NULL, METRICS, err);
-	return held->blocks == 0 ||
-	       add_row(profile, stack, labels, 0, (uint64_t[]){ held->blocks, held->bytes }, NULL,
-		       LIVE_METRICS, err);
+		return count_now(row, heap, site, at);
+	if (at != ALLO_AT_NONE) {
+		set_values(row, (uint64_t[]){ held->blocks, held->bytes }, LIVE_METRICS);
+		return held->blocks != 0;
+	}
+	set_values(row, values, METRICS);
+	return allo_heap_has_site(heap, site);
+}
+
+/* Adds values of the metrics from `first` on. */
+static bool add_row(struct allo_profile *profile, allo_stack_id stack, allo_labels_id labels,
+		    size_t first, const struct allo_site_values *more, struct allo_error *err)
+{
+	uint64_t *row = allo_profile_add_sample(profile, stack, labels, NULL, err);
+
+	if (!row)
+		return false;
+	ALLO_ASSERT(first + more->count <= profile->metrics.len);
+	for (size_t i = 0; i < more->count; i++) {
+		uint64_t *value = &row[first + i];
+
+		allo_profile_add_value(profile, first + i, value, more->values[i]);
+		if (more->are_estimates &&
+		    !allo_profile_add_variance(profile, value, more->variances[i], err))
+			return false;
+	}
+	return true;
+}
+
+bool allo_heap_add_sample(struct allo_profile *profile, const struct allo_heap *heap, size_t site,
+			  enum allo_view_instant at, allo_stack_id stack, allo_labels_id labels,
+			  struct allo_heap_sums *sums, struct allo_error *err)
+{
+	struct allo_site_values row;
+
+	return !allo_heap_site_values(heap, site, at, sums, &row) ||
+	       add_row(profile, stack, labels, 0, &row, err);
 }
 
 bool allo_own_events_add_metrics(struct allo_profile *profile, size_t *metric,
@@ -218,6 +229,7 @@ bool allo_own_events_add_sample(struct allo_profile *profile, size_t metric,
 				const struct allo_own_sum *sum, allo_stack_id stack,
 				allo_labels_id labels, struct allo_error *err)
 {
-	return add_row(profile, stack, labels, metric, (uint64_t[]){ sum->events, sum->units },
-		       NULL, 2, err);
+	struct allo_site_values row = { .values = { sum->events, sum->units }, .count = 2 };
+
+	return add_row(profile, stack, labels, metric, &row, err);
 }

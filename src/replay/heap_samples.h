@@ -20,6 +20,18 @@ struct allo_heap_sums {
 	allo_parts of[ALLO_HEAP_METRICS];
 };
 
+/* The values of a site, in the order of the metrics. */
+struct allo_site_values {
+	uint64_t values[ALLO_HEAP_METRICS];
+	double variances[ALLO_HEAP_METRICS]; /* of estimates */
+	size_t count;
+	bool are_estimates;
+};
+
+/* False if all values are 0. */
+bool allo_heap_site_values(const struct allo_heap *heap, size_t site, enum allo_view_instant at,
+			   struct allo_heap_sums *sums, struct allo_site_values *row);
+
 /* Adds the sample of a site, unless all of its values are 0. */
 bool allo_heap_add_sample(struct allo_profile *profile, const struct allo_heap *heap, size_t site,
 			  enum allo_view_instant at, allo_stack_id stack, allo_labels_id labels,

@@ -16,7 +16,7 @@ enum {
 };
 
 /* Homes of pairs are 32-bit numbers (block_step.h). */
-#define MOST_PAIRS ((size_t)1 << 32)
+static const uint64_t most_pairs = (uint64_t)1 << 32;
 
 /* Limit of the table in bytes, against packed files of hostile origin.  The first is for 20 million
  * live blocks; the second leaves room for real recordings, which need bytes for each block. */
@@ -28,10 +28,11 @@ static bool set_table(struct allo_block_table *table, size_t pairs, struct allo_
 {
 	struct allo_live_block *at = NULL;
 	uint8_t *passed = NULL;
+	size_t size;
 
 	ALLO_ASSERT(pairs > 0 && (pairs & (pairs - 1)) == 0);
-	if (pairs <= MOST_PAIRS) {
-		at = allo_huge_alloc(2 * pairs * sizeof(*at));
+	if (pairs <= most_pairs && !__builtin_mul_overflow(pairs, 2 * sizeof(*at), &size)) {
+		at = allo_huge_alloc(size);
 		passed = calloc(pairs, 1);
 	}
 	if (!at || !passed) {
@@ -39,7 +40,7 @@ static bool set_table(struct allo_block_table *table, size_t pairs, struct allo_
 		free(passed);
 		return allo_fail_memory(err);
 	}
-	table->at = memset(at, 0, 2 * pairs * sizeof(*at));
+	table->at = memset(at, 0, size);
 	table->passed = passed;
 	table->mask = pairs - 1;
 	/* A small table is at most a quarter full, so that nearly all blocks are in their home
@@ -97,7 +98,7 @@ static bool grow(struct allo_live_blocks *blocks, struct allo_error *err)
 {
 	struct allo_block_table *table = &blocks->table, old = *table;
 
-	if (2 * allo_block_places(&old) * sizeof(*old.at) >
+	if (2 * (uint64_t)allo_block_places(&old) * sizeof(*old.at) >
 	    allo_trust_limit(blocks->input_bytes, table_ratio, table_least))
 		return allo_fail_limit(err, (struct allo_pos){ .file = blocks->file },
 				       "holds more than %llu live blocks at a time in %llu bytes",
@@ -175,7 +176,42 @@ static bool weigh_created(struct allo_live_blocks *blocks, uint64_t size)
 	return true;
 }
 
+/* Adds a block to the live ones.  True if that is a new peak. */
+static bool count_live(struct allo_live_blocks *blocks, uint64_t size, uint64_t ns)
+{
+	bool is_peak;
+
+	blocks->bytes += size;
+	blocks->count++;
+	is_peak = allo_is_sampled(&blocks->weighing) ? weigh_created(blocks, size)
+						     : blocks->bytes > blocks->peak_bytes;
+	if (is_peak) {
+		blocks->peak_bytes = blocks->bytes;
+		blocks->peak_blocks = blocks->count;
+		blocks->peak_ns = ns;
+	}
+	return is_peak;
+}
+
+bool allo_live_blocks_count_made(struct allo_live_blocks *blocks, uint32_t stack, uint64_t size,
+				 uint64_t ns)
+{
+	blocks->made[stack]++;
+	blocks->allocations++;
+	blocks->total_bytes += size;
+	return count_live(blocks, size, ns);
+}
+
 /* Blocks that end. */
+
+void allo_live_blocks_count_ended(struct allo_live_blocks *blocks, uint64_t size)
+{
+	ALLO_ASSERT(blocks->count > 0);
+	blocks->bytes -= size;
+	blocks->count--;
+	if (__builtin_expect(allo_is_sampled(&blocks->weighing), 0))
+		allo_weighed_totals_end(&blocks->weighed, &blocks->weighing, size);
+}
 
 static void end_block(struct allo_live_blocks *blocks, const struct allo_live_block *block,
 		      struct allo_outcome *outcome)
@@ -185,11 +221,7 @@ static void end_block(struct allo_live_blocks *blocks, const struct allo_live_bl
 	outcome->stack = block->stack;
 	outcome->number = block->number;
 	outcome->flags |= ALLO_OUTCOME_ENDED;
-	ALLO_ASSERT(blocks->count > 0);
-	blocks->bytes -= block->size;
-	blocks->count--;
-	if (__builtin_expect(allo_is_sampled(&blocks->weighing), 0))
-		allo_weighed_totals_end(&blocks->weighed, &blocks->weighing, block->size);
+	allo_live_blocks_count_ended(blocks, block->size);
 	if (__builtin_expect(blocks->places.are_wanted, 0)) {
 		ALLO_ASSERT(blocks->places.free.len < blocks->places.count);
 		blocks->places.free.at[blocks->places.free.len++] = block->number;
@@ -260,7 +292,6 @@ static bool create(struct allo_live_blocks *blocks, const struct allo_event *eve
 {
 	struct allo_live_block *place;
 	uint32_t number;
-	bool is_peak;
 
 	ALLO_ASSERT(stack < blocks->stack_count && event->stream < blocks->stream_count);
 	if (blocks->count >= blocks->table.most && !grow(blocks, err))
@@ -276,7 +307,7 @@ static bool create(struct allo_live_blocks *blocks, const struct allo_event *eve
 			before->stream = event->stream;
 		place = allo_block_take(&blocks->table, event->pointer);
 	}
-	number = (uint32_t)(++blocks->made[stack] + blocks->numbered_before);
+	number = allo_block_number_next(blocks, stack);
 	if (blocks->places.are_wanted) {
 		if (!take_place(&blocks->places, err))
 			return false;
@@ -286,16 +317,8 @@ static bool create(struct allo_live_blocks *blocks, const struct allo_event *eve
 	blocks->last_allocated[event->stream] = allo_block_key(stack, number);
 	outcome->new_stack = stack;
 	outcome->flags |= ALLO_OUTCOME_CREATED;
-	blocks->bytes += event->size;
-	blocks->count++;
-	is_peak = allo_is_sampled(&blocks->weighing) ? weigh_created(blocks, event->size)
-						     : blocks->bytes > blocks->peak_bytes;
-	if (is_peak) {
-		blocks->peak_bytes = blocks->bytes;
-		blocks->peak_blocks = blocks->count;
-		blocks->peak_ns = event->ns;
+	if (count_live(blocks, event->size, event->ns))
 		outcome->flags |= ALLO_OUTCOME_PEAK;
-	}
 	return true;
 }
 
@@ -381,6 +404,16 @@ static void retire_named(struct allo_live_blocks *blocks, const struct allo_even
 		return;
 	retire(blocks, place, event, outcome);
 	allo_block_remove(&blocks->table, place);
+}
+
+void allo_block_renumber(struct allo_live_blocks *blocks, const struct allo_event *event,
+			 uint32_t number)
+{
+	struct allo_live_block *place = allo_block_find(&blocks->table, event->pointer);
+
+	ALLO_ASSERT(place && blocks->next_number && number != 0);
+	place->number = number;
+	blocks->last_allocated[event->stream] = allo_block_key(place->stack, number);
 }
 
 /* Spans. */

@@ -20,8 +20,8 @@ struct allo_live_block {
 	uint64_t size;
 	uint64_t birth_ns;
 	uint32_t stack;  /* of the allocation, or of the last realloc */
-	uint32_t number; /* of the blocks of this stack, from 1, modulo 2^32; or its place, see
-			    below */
+	uint32_t number; /* of the blocks of this stack, from 1, modulo 2^32; or its place, or a
+			    number of the caller: see below */
 };
 
 /* A hash table of pairs of places; each pair is a cache line.  A block is in the home pair of its
@@ -122,6 +122,9 @@ struct allo_live_blocks {
 	bool keeps_first; /* set it before the first event: realloc leaves a block with the stack of
 			     its first allocation */
 	struct allo_block_places places;
+	/* If not NULL, new blocks get this number, which the caller updates, instead of that of
+	 * their stack.  It must be unique, and not 0. */
+	const uint32_t *next_number;
 	/* The numbers above count recorded blocks, even of a sampled recording; but peak_* are
 	 * taken at the peak of the estimates.  See allo_live_blocks_totals(). */
 	struct allo_weighing weighing;
@@ -159,6 +162,14 @@ void allo_live_blocks_done(struct allo_live_blocks *blocks);
 /* Applies events; false when memory is short. */
 bool allo_live_blocks_apply(struct allo_live_blocks *blocks, const struct allo_event_span *span,
 			    struct allo_outcomes *outcomes, struct allo_error *err);
+
+/* Counts a block that the caller has found to be made, without an entry in the table.  True if more
+ * bytes are live than ever before. */
+bool allo_live_blocks_count_made(struct allo_live_blocks *blocks, uint32_t stack, uint64_t size,
+				 uint64_t ns);
+
+/* The same for a block that ends. */
+void allo_live_blocks_count_ended(struct allo_live_blocks *blocks, uint64_t size);
 
 /* Cuts a part that contains the watched time, or notes the live bytes if it begins then. */
 void allo_live_blocks_cut_here(struct allo_live_blocks *blocks, struct allo_event_span *part);

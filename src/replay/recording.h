@@ -173,7 +173,7 @@ struct allo_recording {
 	ALLO_VEC(struct allo_module_change) module_changes; /* while tables are read */
 	struct allo_summary *stored_summary; /* from the trailer of a packed file; may be NULL */
 	struct allo_gaps stored_gaps;        /* the same: gaps of the raw recording */
-	struct ZSTD_DCtx_s *unpacker;
+	struct allo_zstd_unpacker *unpacker;
 	uint64_t loaded; /* bytes of the file, for progress */
 	const struct allo_progress *progress;
 };

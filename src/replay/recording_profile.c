@@ -334,12 +334,13 @@ static bool make_heap(struct builder *builder, const struct allo_heap_options *o
 
 	if (builder->replay->heap) {
 		builder->heap = *builder->replay->heap;
-		*events = 0;
+		*events = builder->replay->heap_events;
 		return true;
 	}
 	if (!builder->replay->use_cache)
 		return allo_heap_replay(&builder->heap, builder->recording, options, events, err);
-	if (allo_heap_cache_load(&builder->heap, builder->recording, options, events, err))
+	if (!options->observer &&
+	    allo_heap_cache_load(&builder->heap, builder->recording, options, events, err))
 		return true;
 	/* The next command that uses the cached heap may want marks. */
 	if (!with_marks.marks)
@@ -366,7 +367,8 @@ bool allo_profile_from_recording(struct allo_profile *profile, struct allo_recor
 					     .keeps_first = builder.replay->keeps_first,
 					     .timeline = builder.replay->timeline,
 					     .marks = builder.replay->marks,
-					     .wants_births = builder.replay->take_live != NULL };
+					     .wants_births = builder.replay->take_live != NULL,
+					     .observer = builder.replay->observer };
 	uint64_t events;
 
 	if (!make_heap(&builder, &options, &events, err) || !add_stacks(&builder, err) ||

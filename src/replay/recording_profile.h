@@ -11,6 +11,8 @@
 #include "replay/timeline.h"
 #include "replay/view.h"
 
+struct allo_heap_observer;
+
 /* The requested view.  All zeros: the whole recording, all metrics. */
 struct allo_replay {
 	struct allo_window window;
@@ -22,7 +24,10 @@ struct allo_replay {
 	/* Takes the heap of a whole recording from the cache, and stores it there (heap_cache.h).
 	 * Views of a part ignore it. */
 	bool use_cache;
+	/* Sees all events; the cache is written then, but not read.  Or NULL. */
+	const struct allo_heap_observer *observer;
 	const struct allo_heap *heap; /* the heap, if the events were replayed before; or NULL */
+	uint64_t heap_events;         /* of the program, which that heap has counted */
 	const bool *nodes; /* by number: nodes that get a stack even without samples; or NULL */
 	allo_stack_id *
 		*stacks; /* gets the stack of each node, to be freed by the caller; or NULL */

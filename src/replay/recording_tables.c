@@ -142,16 +142,18 @@ static bool add_module(struct allo_recording *recording, const uint8_t *at, cons
 		       struct allo_error *err)
 {
 	struct allo_loaded_module module = { .gone = UINT32_MAX };
-	uint64_t generation, id_len;
+	uint64_t generation, id_bytes;
+	size_t id_len;
 	char *hex;
 
 	if (!allo_varint_take(&at, end, &generation) || generation > GENERATION_MAX ||
 	    !allo_varint_take(&at, end, &module.bias) ||
 	    !allo_varint_take(&at, end, &module.start) ||
-	    !allo_varint_take(&at, end, &module.end) || !allo_varint_take(&at, end, &id_len) ||
-	    id_len > (uint64_t)(end - at) || module.start >= module.end)
+	    !allo_varint_take(&at, end, &module.end) || !allo_varint_take(&at, end, &id_bytes) ||
+	    id_bytes > (uint64_t)(end - at) || module.start >= module.end)
 		return false;
 	module.generation = (uint32_t)generation;
+	id_len = (size_t)id_bytes;
 	hex = ALLO_ARENA_NEW(&recording->table_arena, 2 * id_len + 1, char);
 	module.path.data = allo_arena_copy(&recording->table_arena, at + id_len,
 					   (size_t)(end - at) - id_len);

@@ -44,6 +44,12 @@ uint32_t allo_site_keys_add(struct allo_site_keys *keys, const struct allo_site_
 	return id;
 }
 
+bool allo_site_key_is_known(const struct allo_recording *recording, const struct allo_site_key *key)
+{
+	return key->stack < recording->nodes.len && key->stream < recording->streams.len &&
+	       (key->labels == 0 || key->labels < recording->label_sets.len);
+}
+
 void allo_site_ids_done(struct allo_site_ids *ids)
 {
 	allo_site_keys_done(&ids->keys);
@@ -59,12 +65,23 @@ static struct allo_site_key key_of(const struct allo_site_ids *ids, const struct
 								       event->stream) };
 }
 
+/* The number of a site; 0 when memory is short.  Programs allocate at few sites most of the time.
+ */
+static inline uint32_t number_of(struct allo_site_ids *ids, const struct allo_site_key *key,
+				 struct allo_error *err)
+{
+	uint32_t hash = (key->stack + key->stream * 31 + key->labels * 1031) * 0x9e3779b1u;
+	uint32_t *recent = &ids->recent[hash >> 18];
+
+	_Static_assert(ALLO_SITES_RECENT == 1 << 14, "18 of 32 bits are dropped");
+	if (*recent == 0 || !are_equal(&ids->keys.at.at[*recent], key))
+		*recent = allo_site_keys_add(&ids->keys, key, err);
+	return *recent;
+}
+
 bool allo_site_ids_replace(struct allo_site_ids *ids, struct allo_event_span *span,
 			   size_t stack_count, struct allo_error *err)
 {
-	struct allo_site_key last = { 0 };
-	uint32_t last_id = 0;
-
 	ALLO_ASSERT(span->count <= ALLO_EVENTS_AT_ONCE);
 	for (size_t i = 0; i < span->count; i++) {
 		struct allo_event event = span->events[i];
@@ -74,14 +91,9 @@ bool allo_site_ids_replace(struct allo_site_ids *ids, struct allo_event_span *sp
 			struct allo_site_key key = key_of(ids, &event, is_there);
 
 			ids->missing += !is_there;
-			/* Programs often allocate at the same site several times in a row. */
-			if (last_id == 0 || !are_equal(&key, &last)) {
-				last = key;
-				last_id = allo_site_keys_add(&ids->keys, &key, err);
-				if (last_id == 0)
-					return false;
-			}
-			event.stack = last_id;
+			event.stack = number_of(ids, &key, err);
+			if (event.stack == 0)
+				return false;
 		} else if (event.kind == ALLO_EVENT_LABELS) {
 			if (!allo_stream_labels_take(&ids->labels, &event, err))
 				return false;

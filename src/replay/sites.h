@@ -33,6 +33,13 @@ void allo_site_keys_done(struct allo_site_keys *keys);
 uint32_t allo_site_keys_add(struct allo_site_keys *keys, const struct allo_site_key *key,
 			    struct allo_error *err);
 
+/* Whether the recording has the stack, the thread and the labels of a site. */
+bool allo_site_key_is_known(const struct allo_recording *recording,
+			    const struct allo_site_key *key);
+
+/* Sites that are found without a search; a power of two. */
+enum { ALLO_SITES_RECENT = 1 << 14 };
+
 /* Replaces stacks of events by site numbers.  All zeros is empty, ready for use. */
 struct allo_site_ids {
 	bool by_thread; /* set it before the first event */
@@ -41,6 +48,7 @@ struct allo_site_ids {
 
 	/* Private from here on. */
 	struct allo_stream_labels labels;
+	uint32_t recent[ALLO_SITES_RECENT]; /* sites by a hash of their keys; 0: none */
 	struct allo_event events[ALLO_EVENTS_AT_ONCE];
 };
 

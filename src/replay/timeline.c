@@ -3,8 +3,6 @@
 #include "base/assert.h"
 #include "base/defer.h"
 
-static const uint64_t first_step_ns = 1000;
-
 static inline uint64_t larger(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
@@ -74,7 +72,8 @@ static bool begin(struct allo_timeline *timeline, struct allo_error *err)
 	if (timeline->most < 2)
 		timeline->most = 2;
 	timeline->most += timeline->most % 2;
-	timeline->step_ns = first_step_ns;
+	if (timeline->step_ns == 0)
+		timeline->step_ns = allo_timeline_first_ns;
 	timeline->peak_bytes = timeline->bytes;
 	timeline->peak_blocks = timeline->blocks;
 	timeline->peak_ns = timeline->from_ns;
@@ -216,6 +215,13 @@ static struct allo_timeline_step *step_at(struct allo_timeline *timeline, uint64
 	return &timeline->steps.at[timeline->steps.len - 1];
 }
 
+bool allo_timeline_pass(struct allo_timeline *timeline, uint64_t ns, struct allo_error *err)
+{
+	struct allo_timeline_step before;
+
+	return step_at(timeline, ns, true, &before, err) != NULL;
+}
+
 bool allo_timeline_end_block(struct allo_timeline *timeline, uint64_t ns,
 			     const struct allo_outcome *ended, bool is_inside,
 			     struct allo_error *err)
@@ -250,6 +256,16 @@ bool allo_timeline_end(struct allo_timeline *timeline, uint64_t end_ns, struct a
 	end_step(timeline);
 	timeline->end_ns = larger(end_ns, timeline->from_ns);
 	return true;
+}
+
+uint64_t allo_timeline_active_ns(const struct allo_timeline *timeline, uint64_t duration_ns)
+{
+	size_t active = timeline->steps.len;
+
+	while (active > 0 && timeline->steps.at[active - 1].allocations == 0)
+		active--;
+	return active > 0 && active * timeline->step_ns < duration_ns ? active * timeline->step_ns
+								      : duration_ns;
 }
 
 void allo_timeline_done(struct allo_timeline *timeline)

@@ -11,6 +11,9 @@
 #include "replay/live_blocks.h"
 #include "replay/window.h"
 
+/* The length of a step at first. */
+static const uint64_t allo_timeline_first_ns = 1000;
+
 struct allo_timeline_step {
 	uint64_t max_bytes, max_blocks; /* maxima within the step, each of its own time */
 	uint64_t min_bytes;
@@ -25,7 +28,8 @@ struct allo_timeline_step {
 struct allo_timeline {
 	size_t most;                   /* steps; a long recording gets at least half as many */
 	struct allo_weighing weighing; /* numbers are estimates if it is sampled */
-	uint64_t from_ns, step_ns;     /* start of the first step; length of each */
+	uint64_t from_ns, step_ns;     /* start of the first step; length of each, which may be set
+					  to start with */
 	uint64_t end_ns;               /* of the window, or of the last event */
 	uint64_t peak_bytes, peak_blocks, peak_ns; /* of the window */
 	ALLO_VEC(struct allo_timeline_step) steps; /* of equal length, but for the last */
@@ -49,14 +53,24 @@ bool allo_timeline_end_block(struct allo_timeline *timeline, uint64_t ns,
 bool allo_timeline_add_block(struct allo_timeline *timeline, const struct allo_event *event,
 			     bool is_inside, struct allo_error *err);
 
+/* Goes on to the step of a time inside the window. */
+bool allo_timeline_pass(struct allo_timeline *timeline, uint64_t ns, struct allo_error *err);
+
 /* Call it after the last event. */
 bool allo_timeline_end(struct allo_timeline *timeline, uint64_t end_ns, struct allo_error *err);
+
+/* The time from the start to the last allocations, at most `duration_ns`.  A program that sleeps
+ * before it exits neither starts nor grows meanwhile. */
+uint64_t allo_timeline_active_ns(const struct allo_timeline *timeline, uint64_t duration_ns);
 
 void allo_timeline_done(struct allo_timeline *timeline);
 
 /* Makes the timeline of a window.  NULL stands for the whole recording. */
 bool allo_timeline_of(struct allo_timeline *timeline, struct allo_recording *recording,
 		      const struct allo_window *window, struct allo_error *err);
+
+/* Steps for a page.  All commands use the same number, so that the cache serves them. */
+enum { ALLO_PAGE_STEPS = 512 };
 
 /* Steps for a profile's history: finer than any screen, and small next to the rest of a profile. */
 enum { ALLO_HISTORY_STEPS = 1000 };

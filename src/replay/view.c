@@ -22,23 +22,28 @@ static bool is_meant(const struct allo_stream *stream, struct allo_text name)
 	       (allo_text_u64(name, &number) && stream->thread == number);
 }
 
-static bool find_threads(const char *name, struct allo_recording *recording, const bool **threads,
-			 struct allo_error *err)
+bool allo_view_find_threads(const char *name, const struct allo_recording *recording, bool *threads,
+			    struct allo_error *err)
 {
-	size_t count = recording->streams.len;
-	bool *found = allo_arena_alloc(&recording->arena, count + 1, sizeof(*found), 1);
 	bool is_any = false;
 
-	if (!found)
-		return allo_fail_memory(err);
-	for (size_t i = 0; i < count; i++) {
-		found[i] = is_meant(&recording->streams.at[i], allo_text_of(name));
-		is_any = is_any || found[i];
+	for (size_t i = 0; i < recording->streams.len; i++) {
+		threads[i] = is_meant(&recording->streams.at[i], allo_text_of(name));
+		is_any = is_any || threads[i];
 	}
-	*threads = found;
 	return is_any ||
 	       allo_fail(err, ALLO_USAGE, (struct allo_pos){ .file = recording->name },
 			 "no thread has the number or name %s (see 'allo threads')", name);
+}
+
+static bool find_threads(const char *name, struct allo_recording *recording, const bool **threads,
+			 struct allo_error *err)
+{
+	bool *found = allo_arena_alloc(&recording->arena, recording->streams.len + 1,
+				       sizeof(*found), 1);
+
+	*threads = found;
+	return found ? allo_view_find_threads(name, recording, found, err) : allo_fail_memory(err);
 }
 
 /* Lists the names of all marks once, as far as they fit. */

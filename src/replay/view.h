@@ -34,6 +34,11 @@ struct allo_view {
 /* Whether the view is not just the whole recording. */
 bool allo_view_is_partial(const struct allo_view *view);
 
+/* Sets which streams are threads of a number or name; `threads` has room for all streams.  Fails if
+ * there is none. */
+bool allo_view_find_threads(const char *name, const struct allo_recording *recording, bool *threads,
+			    struct allo_error *err);
+
 /* Translates a view for a recording, whose arena holds the list of threads.  Fails if the recording
  * has no such thread or mark. */
 bool allo_view_resolve(const struct allo_view *view, struct allo_recording *recording,

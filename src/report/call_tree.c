@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 #include "profile/metric_about.h"
 #include "profile/naming.h"
+#include "report/code_style.h"
 #include "report/show.h"
 
 #include <stdio.h>
@@ -315,6 +316,16 @@ static struct chain fit_chain(const struct drawing *d, allo_node_id node, size_t
 	return chain;
 }
 
+/* Own code is told from libraries. */
+static const char *style_of(const struct drawing *d, allo_node_id id)
+{
+	const struct allo_tree_node *node = &d->tree->nodes.at[id];
+
+	return allo_report_escape(
+		d->report, allo_report_call_style(d->report, d->profile,
+						  &d->profile->frames.at[node->frame], node->call));
+}
+
 /* Draws a node and the calls that share its line; returns the last of these. */
 static allo_node_id put_line(struct drawing *d, allo_node_id node, size_t depth, bool is_last)
 {
@@ -326,7 +337,8 @@ static allo_node_id put_line(struct drawing *d, allo_node_id node, size_t depth,
 	for (size_t i = 0; i < chain.shown_count; i++) {
 		char scratch[ALLO_NAME_SCRATCH];
 
-		allo_output_printf(d->out, "%s%s", arrow_before(&chain, i), d->style.bold);
+		allo_output_printf(d->out, "%s%s", arrow_before(&chain, i),
+				   style_of(d, chain.shown[i]));
 		allo_show_cut(d->out, name_of(d, chain.shown[i], scratch), most, d->show->is_ascii);
 		allo_output_string(d->out, d->style.reset);
 	}

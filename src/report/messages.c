@@ -127,20 +127,40 @@ void allo_say_error(const struct allo_error *err)
 	}
 }
 
+static void say_kind(const struct allo_notes *notes, enum allo_note kind)
+{
+	const struct allo_pos *first = &notes->of[kind].first;
+	char count[ALLO_NUMBER_SIZE], detail[ALLO_NOTE_DETAIL], where[4200] = "";
+
+	if (notes->of[kind].count == 0)
+		return;
+	if (first->line > 0 || first->part[0])
+		allo_format_pos(*first, where, sizeof(where));
+	allo_say_note("%s %s%s%s%s%s", allo_format_count(notes->of[kind].count, count),
+		      allo_note_text(notes, kind), allo_note_detail(notes, kind, detail),
+		      where[0] ? " (first at " : "", where, where[0] ? ")" : "");
+}
+
+void allo_say_missing(const struct allo_notes *notes)
+{
+	for (enum allo_note n = 0; n < ALLO_NOTES; n++) {
+		if (allo_note_is_gap(n))
+			say_kind(notes, n);
+	}
+}
+
+void allo_say_other_notes(const struct allo_notes *notes)
+{
+	for (enum allo_note n = 0; n < ALLO_NOTES; n++) {
+		if (!allo_note_is_gap(n))
+			say_kind(notes, n);
+	}
+}
+
 void allo_say_notes(const struct allo_notes *notes)
 {
-	char count[ALLO_NUMBER_SIZE], detail[ALLO_NOTE_DETAIL], where[4200];
-
-	for (enum allo_note n = 0; n < ALLO_NOTES; n++) {
-		if (notes->of[n].count == 0)
-			continue;
-		where[0] = '\0';
-		if (notes->of[n].first.line > 0 || notes->of[n].first.part[0])
-			allo_format_pos(notes->of[n].first, where, sizeof(where));
-		allo_say_note("%s %s%s%s%s%s", allo_format_count(notes->of[n].count, count),
-			      allo_note_text(notes, n), allo_note_detail(notes, n, detail),
-			      where[0] ? " (first at " : "", where, where[0] ? ")" : "");
-	}
+	allo_say_missing(notes);
+	allo_say_other_notes(notes);
 }
 
 static double seconds_now(void)

@@ -23,6 +23,11 @@ void allo_say_error(const struct allo_error *err);
 /* One note for each kind of problem with the input. */
 void allo_say_notes(const struct allo_notes *notes);
 
+/* The same in two parts: before a result, the parts of the input that are missing in it; after it,
+ * all others. */
+void allo_say_missing(const struct allo_notes *notes);
+void allo_say_other_notes(const struct allo_notes *notes);
+
 /* "file:line:byte", "file at byte N" or "file", into `out`, which is returned. */
 const char *allo_format_pos(struct allo_pos pos, char *out, size_t room);
 

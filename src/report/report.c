@@ -83,6 +83,7 @@ void allo_report_done(struct allo_report *report)
 	allo_arena_done(&report->table.arena);
 	allo_table_done(&report->table.text);
 	allo_shown_names_done(&report->names);
+	allo_ownership_done(&report->ownership);
 	allo_output_drop(&report->own);
 }
 

@@ -61,6 +61,7 @@
 #ifndef ALLO_REPORT_REPORT_H
 #define ALLO_REPORT_REPORT_H
 
+#include "analysis/ownership.h"
 #include "analysis/sum.h"
 #include "base/json_write.h"
 #include "base/output.h"
@@ -152,6 +153,8 @@ struct allo_report {
 	} table;
 	const struct allo_report_table *csv_titles; /* of this table are printed */
 	struct allo_shown_names names;
+	struct allo_ownership ownership;    /* code_style.h: of the frames of */
+	const struct allo_profile *profile; /* this one */
 	enum allo_report_block block;
 	bool in_line, is_started, is_item, is_heading;
 	size_t column;  /* of the line, in text */

@@ -1,5 +1,8 @@
 #include "report/row_names.h"
 
+#include "base/assert.h"
+#include "report/code_style.h"
+
 enum { VIA_COLUMNS = 50 };
 
 /* The full name of the row's function; empty: the row is named otherwise. */
@@ -38,6 +41,18 @@ struct allo_text allo_report_row_name(struct allo_report *report, const struct a
 		return name;
 	return allo_text_of(allo_report_string(report, "%.*s > %.*s", (int)name.len, name.data,
 					       (int)via.len, via.data));
+}
+
+void allo_report_style_row(struct allo_report *report, size_t column,
+			   const struct allo_profile *profile, const struct allo_top_row *row)
+{
+	const struct allo_frame *frame = &profile->frames.at[row->frame];
+	bool is_function = row->key.function != 0 || row->key.file != 0;
+
+	ALLO_ASSERT(row->frame != 0);
+	allo_cell_style(report, column,
+			is_function ? allo_report_call_style(report, profile, frame, row->call)
+				    : allo_report_module_style(report, profile, row->key.module));
 }
 
 void allo_report_field_row_short(struct allo_report *report, const struct allo_top *top,

@@ -18,6 +18,10 @@ struct allo_text allo_report_row_name(struct allo_report *report, const struct a
 				      const struct allo_top_row *row,
 				      char scratch[ALLO_TOP_SCRATCH]);
 
+/* Shows in the style of the row's name whether it is own code: bold, or a library's: dim. */
+void allo_report_style_row(struct allo_report *report, size_t column,
+			   const struct allo_profile *profile, const struct allo_top_row *row);
+
 /* The JSON members "short" of a row whose short name differs from its name, and "via", the wrapper
  * that it calls. */
 void allo_report_field_row_short(struct allo_report *report, const struct allo_top *top,

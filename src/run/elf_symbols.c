@@ -1,6 +1,7 @@
 #include "run/elf_symbols.h"
 
 #include "base/defer.h"
+#include "run/elf_gnu_hash.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -13,15 +14,19 @@
 enum {
 	MAX_NAMES = 256 << 20,
 	BLOCK = 512,
+	NAME_ROOM = 64,          /* longer names are none that anybody looks for */
 	MAX_HEADERS = 64 * 1024, /* bytes of program headers that the kernel reads */
 	MAX_NOTES = 64 * 1024,
 };
 
-/* The names, which end with a NUL, and the symbols. */
+/* A section of symbols, and the section of their names. */
 struct table {
-	char *names;
-	uint64_t names_len;
-	uint64_t at, count;
+	int fd;
+	uint64_t at, count; /* the symbols */
+	uint64_t names_at, names_len;
+	char *names; /* of all symbols, if they were read; a NUL follows */
+	bool has_hash;
+	struct allo_elf_hash hash;
 };
 
 size_t allo_elf_read(int fd, unsigned long long at, void *out, size_t len)
@@ -40,16 +45,29 @@ size_t allo_elf_read(int fd, unsigned long long at, void *out, size_t len)
 	return have;
 }
 
-static bool read_names(int fd, const Elf64_Shdr *section, struct table *table)
+static void find_hash(struct table *table, const Elf64_Shdr *sections, size_t count)
 {
-	if (section->sh_type != SHT_STRTAB || section->sh_size > MAX_NAMES)
+	for (size_t i = 0; i < count && !table->has_hash; i++)
+		table->has_hash = sections[i].sh_type == SHT_GNU_HASH &&
+				  allo_elf_hash_open(&table->hash, table->fd, &sections[i]);
+}
+
+static bool take_section(struct table *table, const Elf64_Shdr *sections, size_t count, size_t own)
+{
+	const Elf64_Shdr *names;
+
+	if (sections[own].sh_link >= count)
 		return false;
-	table->names_len = section->sh_size;
-	table->names = malloc(table->names_len + 1);
-	if (!table->names || allo_elf_read(fd, section->sh_offset, table->names,
-					   table->names_len) != table->names_len)
+	names = &sections[sections[own].sh_link];
+	if (names->sh_type != SHT_STRTAB || names->sh_size > MAX_NAMES ||
+	    names->sh_offset > INT64_MAX)
 		return false;
-	table->names[table->names_len] = '\0';
+	table->at = sections[own].sh_offset;
+	table->count = sections[own].sh_size / sizeof(Elf64_Sym);
+	table->names_at = names->sh_offset;
+	table->names_len = names->sh_size;
+	if (sections[own].sh_type == SHT_DYNSYM)
+		find_hash(table, sections, count);
 	return true;
 }
 
@@ -59,6 +77,7 @@ static bool find_table(int fd, uint32_t type, struct table *table)
 	Elf64_Ehdr head;
 	size_t size;
 
+	*table = (struct table){ .fd = fd };
 	if (allo_elf_read(fd, 0, &head, sizeof(head)) != sizeof(head) ||
 	    head.e_shentsize != sizeof(*sections) || head.e_shnum == 0)
 		return false;
@@ -67,23 +86,46 @@ static bool find_table(int fd, uint32_t type, struct table *table)
 	if (!sections || allo_elf_read(fd, head.e_shoff, sections, size) != size)
 		return false;
 	for (size_t i = 0; i < head.e_shnum; i++) {
-		if (sections[i].sh_type != type)
-			continue;
-		table->at = sections[i].sh_offset;
-		table->count = sections[i].sh_size / sizeof(Elf64_Sym);
-		return sections[i].sh_link < head.e_shnum &&
-		       read_names(fd, &sections[sections[i].sh_link], table);
+		if (sections[i].sh_type == type)
+			return take_section(table, sections, head.e_shnum, i);
 	}
 	return false;
 }
 
+/* Names. */
+
+static bool read_names(struct table *table)
+{
+	table->names = malloc(table->names_len + 1);
+	if (!table->names || allo_elf_read(table->fd, table->names_at, table->names,
+					   table->names_len) != table->names_len)
+		return false;
+	table->names[table->names_len] = '\0';
+	return true;
+}
+
+/* A name that was read before, or the first bytes of one, in `room`. */
+static const char *name_of(const struct table *table, const Elf64_Sym *symbol, char room[NAME_ROOM])
+{
+	size_t len;
+
+	if (symbol->st_name >= table->names_len)
+		return "";
+	if (table->names)
+		return table->names + symbol->st_name;
+	len = allo_elf_read(table->fd, table->names_at + symbol->st_name, room, NAME_ROOM - 1);
+	room[len] = '\0';
+	return room;
+}
+
+/* Symbols. */
+
 static void look_at(const struct table *table, const Elf64_Sym *symbol,
 		    struct allo_elf_symbol *wanted, size_t count)
 {
-	const char *name = table->names + symbol->st_name;
+	char room[NAME_ROOM];
+	const char *name = name_of(table, symbol, room);
 
-	if (symbol->st_name >= table->names_len)
-		return;
 	for (size_t i = 0; i < count; i++) {
 		if (strcmp(name, wanted[i].name) != 0)
 			continue;
@@ -94,37 +136,69 @@ static void look_at(const struct table *table, const Elf64_Sym *symbol,
 	}
 }
 
-static bool find_in_table(int fd, uint32_t type, struct allo_elf_symbol *symbols, size_t count)
+/* Looks at the symbols before number `end`. */
+static void scan(const struct table *table, uint64_t end, struct allo_elf_symbol *wanted,
+		 size_t count)
 {
-	struct table table = { 0 };
 	Elf64_Sym block[BLOCK];
-	bool is_there = find_table(fd, type, &table);
 
-	if (is_there) {
-		for (uint64_t done = 0; done < table.count;) {
-			size_t have = allo_elf_read(fd, table.at + done * sizeof(*block), block,
-						    sizeof(block)) /
-				      sizeof(*block);
+	for (uint64_t done = 0; done < end;) {
+		uint64_t left = end - done;
+		size_t most = left < BLOCK ? (size_t)left : BLOCK;
+		size_t have = allo_elf_read(table->fd, table->at + done * sizeof(*block), block,
+					    most * sizeof(*block)) /
+			      sizeof(*block);
 
-			for (size_t i = 0; i < have && done + i < table.count; i++)
-				look_at(&table, &block[i], symbols, count);
-			if (have < BLOCK)
-				break;
-			done += have;
+		for (size_t i = 0; i < have; i++)
+			look_at(table, &block[i], wanted, count);
+		if (have < most)
+			break;
+		done += have;
+	}
+}
+
+/* Looks at the exported symbols that may have one of the names. */
+static void look_up(const struct table *table, struct allo_elf_symbol *wanted, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct allo_elf_chain chain = allo_elf_hash_look_up(&table->hash, wanted[i].name);
+		uint64_t number;
+		Elf64_Sym symbol;
+
+		while (allo_elf_chain_next(&chain, &number)) {
+			if (number < table->count &&
+			    allo_elf_read(table->fd, table->at + number * sizeof(symbol), &symbol,
+					  sizeof(symbol)) == sizeof(symbol))
+				look_at(table, &symbol, &wanted[i], 1);
 		}
 	}
-	free(table.names);
-	return is_there;
 }
 
 void allo_elf_find_symbols(int fd, struct allo_elf_symbol *symbols, size_t count)
 {
-	find_in_table(fd, SHT_DYNSYM, symbols, count);
+	struct table table;
+
+	if (!find_table(fd, SHT_DYNSYM, &table))
+		return;
+	if (table.has_hash) {
+		scan(&table, table.hash.first < table.count ? table.hash.first : table.count,
+		     symbols, count);
+		look_up(&table, symbols, count);
+	} else if (read_names(&table)) {
+		scan(&table, table.count, symbols, count);
+	}
+	free(table.names);
 }
 
 bool allo_elf_find_static_symbols(int fd, struct allo_elf_symbol *symbols, size_t count)
 {
-	return find_in_table(fd, SHT_SYMTAB, symbols, count);
+	struct table table;
+	bool is_there = find_table(fd, SHT_SYMTAB, &table) && read_names(&table);
+
+	if (is_there)
+		scan(&table, table.count, symbols, count);
+	free(table.names);
+	return is_there;
 }
 
 /* Notes. */

@@ -75,19 +75,7 @@ static bool check_others(const char *others, struct allo_error *err)
 
 char *allo_preload_library(struct allo_error *err)
 {
-	char *path = check_others(getenv("LD_PRELOAD"), err) ? find_library(err) : NULL;
-
-	/* The dynamic linker treats these as separators, or as the start of a variable. */
-	if (path && strpbrk(path, " :$")) {
-		allo_fail(err, ALLO_IO, ALLO_NOWHERE,
-			  "a library cannot be preloaded from a path with a space, ':' or '$': "
-			  "%.*s",
-			  ALLO_TEXT_ARG(allo_text_of(path)));
-		allo_hint(err, "name another place of it in the variable ALLO_LIBRARY");
-		free(path);
-		return NULL;
-	}
-	return path;
+	return check_others(getenv("LD_PRELOAD"), err) ? find_library(err) : NULL;
 }
 
 static void add(struct allo_environment *environment, char *variable)

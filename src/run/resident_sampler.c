@@ -141,7 +141,7 @@ static const enum allo_resident_part kinds[ALLO_PARTS] = {
 	[ALLO_PART_UNEXPLAINED] = ALLO_RESIDENT_MAPPED,
 };
 
-/* The program stays the same.  Its symbols take some milliseconds to read, once. */
+/* The program stays the same. */
 static const char *allocator_of(struct allo_sampled_process *process, const struct allo_vmas *vmas)
 {
 	if (!process->allocator)
@@ -202,8 +202,8 @@ static uint64_t cpu_ns(void)
 static void break_down(struct allo_resident_sampler *sampler, struct allo_sampled_process *process,
 		       uint64_t age_ns, uint64_t rss)
 {
-	bool is_first = !process->allocator;
 	uint64_t begin_ns = cpu_ns(), took_ns;
+	bool is_first = !process->allocator;
 	struct allo_ledger ledger;
 
 	process->breakdown_rss = rss;
@@ -211,6 +211,7 @@ static void break_down(struct allo_resident_sampler *sampler, struct allo_sample
 		take_parts(&process->resident, &ledger, age_ns);
 	took_ns = cpu_ns() - begin_ns;
 	sampler->breakdown_ns += took_ns;
+	/* The first one finds the allocator, and must not delay the next ones. */
 	if (!is_first)
 		process->breakdown_ns += took_ns;
 }

@@ -4,7 +4,7 @@
  * `allo run` samples while it waits for the program, and writes each sample to the recording at
  * once (wire/resident_samples.h), so that they survive both.  A sample reads /proc/PID/status, in
  * about 20 us.  A breakdown of the memory, as 'allo mem' prints it, is made when the process has
- * grown, and takes at most 1 % of the time.
+ * grown, and takes at most 0.25 % of the time.
  */
 #ifndef ALLO_RUN_RESIDENT_SAMPLER_H
 #define ALLO_RUN_RESIDENT_SAMPLER_H
@@ -22,7 +22,7 @@ struct allo_sampled_process {
 	ino_t exe_inode;
 	const char *allocator;  /* NULL before the first breakdown */
 	uint64_t breakdown_rss; /* at the last one */
-	uint64_t breakdown_ns;  /* CPU time of all but the first */
+	uint64_t breakdown_ns;  /* CPU time of all */
 	struct allo_wire_resident resident;
 };
 

@@ -4,8 +4,10 @@
 #include "base/assert.h"
 
 #include <arpa/inet.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/random.h>
 
 /* The host of "[::1]:80" and "name:80"; empty if the port is malformed. */
 static struct allo_text without_port(struct allo_text host)
@@ -187,4 +189,15 @@ enum allo_metrics_format allo_accepted_metrics(const char *accept)
 			plain = weight > plain ? weight : plain;
 	}
 	return open > 0 && open >= plain ? ALLO_METRICS_OPENMETRICS : ALLO_METRICS_PROMETHEUS;
+}
+
+bool allo_access_make_token(char token[ALLO_TOKEN_SIZE], struct allo_error *err)
+{
+	unsigned char bytes[ALLO_TOKEN_BYTES];
+
+	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
+		return allo_fail_errno(err, NULL, "make a token");
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		sprintf(token + 2 * i, "%02x", bytes[i]);
+	return true;
 }

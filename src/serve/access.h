@@ -8,6 +8,7 @@
 #ifndef ALLO_SERVE_ACCESS_H
 #define ALLO_SERVE_ACCESS_H
 
+#include "base/error.h"
 #include "base/text.h"
 
 #include <allo.h>
@@ -44,6 +45,12 @@ bool allo_header_check_passes(const struct allo_header_check *check);
 /* Whether a request that changes something may come from this Origin, which may be NULL.  `host`
  * was allowed before. */
 bool allo_access_allows_origin(const char *origin, const char *host);
+
+/* Random tokens of this length cannot be guessed. */
+enum { ALLO_TOKEN_BYTES = 16, ALLO_TOKEN_SIZE = 2 * ALLO_TOKEN_BYTES + 1 };
+
+/* A random token, in hexadecimal digits. */
+bool allo_access_make_token(char token[ALLO_TOKEN_SIZE], struct allo_error *err);
 
 /* Takes the same time for every wrong token of a length.  `given` may be NULL. */
 bool allo_access_allows_token(const struct allo_access *access, const char *given);

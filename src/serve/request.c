@@ -23,11 +23,11 @@ struct allo_http_request *allo_http_request_new(struct allo_http_server *server,
 	return request;
 }
 
-static void reply_done(struct allo_reply *reply)
+static void reply_done(struct allo_http_reply *reply)
 {
 	free(reply->text);
 	allo_close_fd(&reply->fd);
-	*reply = (struct allo_reply){ .fd = -1 };
+	*reply = (struct allo_http_reply){ .fd = -1 };
 }
 
 void allo_http_request_free(struct allo_http_request *request)
@@ -56,7 +56,7 @@ const char *allo_http_request_argument(const struct allo_http_request *request, 
 void allo_http_request_text(struct allo_http_request *request, const char *type, char *text,
 			    size_t len)
 {
-	request->reply = (struct allo_reply){
+	request->reply = (struct allo_http_reply){
 		.status = ALLO_DONE, .type = type, .text = text, .len = len, .fd = -1
 	};
 }
@@ -102,7 +102,7 @@ void allo_http_request_fail(struct allo_http_request *request, unsigned status,
 				 err->hint);
 }
 
-static struct MHD_Response *make_response(struct allo_reply *reply)
+static struct MHD_Response *make_response(struct allo_http_reply *reply)
 {
 	struct MHD_Response *response;
 	struct stat status;
@@ -121,16 +121,20 @@ static struct MHD_Response *make_response(struct allo_reply *reply)
 	return response;
 }
 
+/* The page has a stricter policy in its head, with the hashes of its scripts. */
+static const char page_policy[] = "frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+static const char plain_policy[] = "default-src 'none'; style-src 'unsafe-inline'";
+
 static void add_headers(const struct allo_http_request *request, struct MHD_Response *response)
 {
-	const struct allo_reply *reply = &request->reply;
+	const struct allo_http_reply *reply = &request->reply;
 	const struct {
 		const char *name, *value;
 	} always[] = {
 		{ "Content-Type", reply->type },
 		{ "X-Content-Type-Options", "nosniff" },
 		{ "X-Frame-Options", "DENY" },
-		{ "Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'" },
+		{ "Content-Security-Policy", reply->is_page ? page_policy : plain_policy },
 		{ "Referrer-Policy", "no-referrer" },
 		{ "Cache-Control", "no-store" },
 		{ "Vary", "Accept" },
@@ -139,6 +143,8 @@ static void add_headers(const struct allo_http_request *request, struct MHD_Resp
 
 	for (size_t i = 0; i < sizeof(always) / sizeof(*always); i++)
 		allo_http.add_response_header(response, always[i].name, always[i].value);
+	if (reply->is_page)
+		allo_http.add_response_header(response, "Content-Encoding", "gzip");
 	if (reply->file) {
 		snprintf(text, sizeof(text), "attachment; filename=\"%s\"", reply->file);
 		allo_http.add_response_header(response, "Content-Disposition", text);

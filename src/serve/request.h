@@ -14,7 +14,7 @@ enum {
 	ALLO_BODIES_MAX = 4 << 20, /* bytes of all bodies at a time */
 };
 
-struct allo_reply {
+struct allo_http_reply {
 	unsigned status;      /* 0: there is no reply yet */
 	const char *type;     /* Content-Type */
 	const char *file;     /* name for a download, or NULL */
@@ -22,6 +22,7 @@ struct allo_reply {
 	int fd;               /* a file with the body; -1: none */
 	size_t len;           /* of the text */
 	unsigned retry_after; /* seconds; 0: no such header */
+	bool is_page;         /* compressed HTML with scripts, and with its own policy in it */
 	bool ends_connection;
 };
 
@@ -35,7 +36,7 @@ struct allo_http_request {
 	ALLO_VEC(char) body;
 	size_t body_reserved; /* bytes that count towards ALLO_BODIES_MAX */
 	bool has_file;        /* the reply counts towards the server's open files */
-	struct allo_reply reply;
+	struct allo_http_reply reply;
 };
 
 /* NULL when memory is short. */

@@ -3,11 +3,13 @@
 
 #include "base/defer.h"
 #include "base/xml.h"
+#include "page/page.h"
 #include "serve/address_names.h"
 #include "serve/heap_profile.h"
 #include "serve/scrape.h"
 #include "telemetry/metrics.h"
 #include "telemetry/monotonic_clock.h"
+#include "view/ask.h"
 #include "watch/control_client.h"
 
 #include <fcntl.h>
@@ -376,6 +378,32 @@ static void answer_disable(struct allo_http_request *request)
 	start_switch(request, false);
 }
 
+/* The page of `allo view`. */
+
+static void answer_page(struct allo_http_request *request)
+{
+	allo_http_request_copy(request, "text/html; charset=utf-8", allo_page_gzip());
+	request->reply.is_page = true;
+}
+
+static void answer_ask(struct allo_http_request *request)
+{
+	ALLO_DEFER(allo_reply_done) struct allo_reply reply = { 0 };
+	const struct allo_asked_files *files = request->server->viewed;
+	struct allo_text bytes;
+
+	if (!files) {
+		allo_http_request_refuse(request, ALLO_NOT_FOUND,
+					 "this server has no files: 'allo view FILE' shows one");
+		return;
+	}
+	bytes = allo_ask(files, (struct allo_text){ request->body.at, request->body.len }, &reply);
+	if (bytes.len == 0)
+		allo_http_request_refuse(request, ALLO_BROKEN, "out of memory");
+	else
+		allo_http_request_copy(request, "application/octet-stream", bytes);
+}
+
 /* The table. */
 
 /* clang-format off */
@@ -392,6 +420,8 @@ static const struct allo_route routes[] = {
 	{ "/pprof/symbol", ALLO_GET | ALLO_POST, NULL, answer_symbol_inlined },
 	{ "/metrics", ALLO_GET, "metrics for Prometheus; ?walk=arenas: also those of glibc's malloc", answer_metrics },
 	{ "/memory", ALLO_GET, "the same metrics as JSON", answer_memory },
+	{ "/view", ALLO_GET, NULL, answer_page, .is_public = true },
+	{ "/ask", ALLO_POST, NULL, answer_ask },
 	{ "/enable", ALLO_POST, NULL, answer_enable },
 	{ "/disable", ALLO_POST, NULL, answer_disable },
 	{ NULL },

@@ -16,6 +16,7 @@ struct allo_route {
 	const char *about; /* for the index page; NULL: not listed there */
 	/* Sets the reply, or starts a worker that will. */
 	void (*answer)(struct allo_http_request *request);
+	bool is_public; /* needs no token, since it shows no data */
 };
 
 /* NULL if there is no such path. */

@@ -382,6 +382,7 @@ static bool admit(struct allo_http_request *request, const char *path, const cha
 {
 	const struct allo_access *access = &request->server->access;
 	const char *host = allo_http_request_header(request, "Host");
+	const struct allo_route *route = allo_route_find(path);
 
 	if (has_long_head(request))
 		allo_http_request_refuse(request, MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE,
@@ -394,10 +395,10 @@ static bool admit(struct allo_http_request *request, const char *path, const cha
 					 "this server is not '%.100s': use a numeric address, or "
 					 "start it with --host",
 					 host ? host : "");
-	else if (!has_token(request))
+	else if (!(route && route->is_public) && !has_token(request))
 		allo_http_request_refuse(request, MHD_HTTP_UNAUTHORIZED,
 					 "a token is needed: send 'Authorization: Bearer TOKEN'");
-	else if (!(request->route = allo_route_find(path)))
+	else if (!(request->route = route))
 		allo_http_request_refuse(request, ALLO_NOT_FOUND,
 					 "there is no %.100s: / lists all paths", path);
 	else if (!(request->route->methods & allo_route_method(method)))

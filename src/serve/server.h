@@ -16,6 +16,7 @@
 #include "symbols/symbols.h"
 
 struct MHD_Daemon;
+struct allo_asked_files;
 struct allo_connection;
 struct allo_http_request;
 
@@ -33,6 +34,7 @@ struct allo_http_server {
 	struct allo_access access;
 	struct allo_process_list processes;
 	const struct allo_symbol_options *symbols;
+	const struct allo_asked_files *viewed; /* files that `allo view` shows; or NULL */
 
 	/* Private from here on. */
 	struct MHD_Daemon *daemon;

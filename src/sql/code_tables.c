@@ -54,9 +54,13 @@ struct code {
 	/* By stack. */
 	bool *is_sampled;
 	allo_stack_id *first_inside, *next_beside;
-	int64_t *sites; /* of the innermost call, like `depths` */
+	int64_t *leaves; /* of the innermost call, like `depths` */
 	uint32_t *depths;
 	int64_t number;
+
+	/* The site of the stack that is written: for its innermost calls, up to one of them. */
+	int64_t site;
+	uint32_t site_call;
 };
 
 static void code_done(struct code *code)
@@ -68,7 +72,7 @@ static void code_done(struct code *code)
 	free(code->is_sampled);
 	free(code->first_inside);
 	free(code->next_beside);
-	free(code->sites);
+	free(code->leaves);
 	free(code->depths);
 }
 
@@ -83,15 +87,15 @@ static bool code_init(struct code *code, struct allo_error *err)
 	code->frame = allo_sql_prepare(
 		tables, "insert or ignore into frame values(?, ?, ?, ?, ?, ?, ?)", err);
 	code->stack = allo_sql_prepare(
-		tables, "insert or ignore into stack values(?, ?, ?, ?, ?, ?, ?)", err);
+		tables, "insert or ignore into stack values(?, ?, ?, ?, ?, ?, ?, ?)", err);
 	code->is_allocator = calloc(profile->functions.len + 1, sizeof(*code->is_allocator));
 	code->is_sampled = calloc(stacks, sizeof(*code->is_sampled));
 	code->first_inside = calloc(stacks, sizeof(*code->first_inside));
 	code->next_beside = calloc(stacks, sizeof(*code->next_beside));
-	code->sites = calloc(stacks, sizeof(*code->sites));
+	code->leaves = calloc(stacks, sizeof(*code->leaves));
 	code->depths = calloc(stacks, sizeof(*code->depths));
 	if (!code->is_allocator || !code->is_sampled || !code->first_inside || !code->next_beside ||
-	    !code->sites || !code->depths)
+	    !code->leaves || !code->depths)
 		return allo_fail_memory(err);
 	return !allo_failed(err);
 }
@@ -219,9 +223,9 @@ static bool write_call(struct code *code, allo_stack_id id, uint32_t call, int64
 	allo_frame_id frame = tables->profile->stacks.at[id].frame;
 	int64_t own = allo_content_call_id(tables->ids.stacks[id], call);
 
-	/* The call site is the caller of the allocator or, without one, the outermost call. */
+	/* The leaf is the caller of the allocator or, without one, the outermost call. */
 	if (*parent == 0 || !is_allocator(code, &tables->profile->frames.at[frame], call))
-		code->sites[id] = own;
+		code->leaves[id] = own;
 	code->depths[id]++;
 	sqlite3_bind_int64(code->stack, 1, own);
 	if (*parent == 0)
@@ -229,13 +233,25 @@ static bool write_call(struct code *code, allo_stack_id id, uint32_t call, int64
 	else
 		sqlite3_bind_int64(code->stack, 2, *parent);
 	sqlite3_bind_int64(code->stack, 3, allo_content_call_id(tables->ids.frames[frame], call));
-	sqlite3_bind_int64(code->stack, 4, code->sites[id]);
-	sqlite3_bind_int64(code->stack, 5, code->depths[id]);
-	sqlite3_bind_int64(code->stack, 6, ++code->number);
-	sqlite3_bind_int(code->stack, 7, call == 0 && code->is_sampled[id]);
+	sqlite3_bind_int64(code->stack, 4, call <= code->site_call ? code->site : own);
+	sqlite3_bind_int64(code->stack, 5, code->leaves[id]);
+	sqlite3_bind_int64(code->stack, 6, code->depths[id]);
+	sqlite3_bind_int64(code->stack, 7, ++code->number);
+	sqlite3_bind_int(code->stack, 8, call == 0 && code->is_sampled[id]);
 	ALLO_ASSERT(own != 0 && code->depths[id] > 0);
 	*parent = own;
 	return allo_sql_insert(tables, code->stack, err);
+}
+
+static void find_site(struct code *code, allo_stack_id id)
+{
+	const struct allo_sql_tables *tables = code->tables;
+	struct allo_attribution *attribution = tables->attribution;
+	allo_stack_id site = allo_attribution_site(attribution, tables->profile, id);
+	uint32_t call = allo_attribution_site_call(attribution, tables->profile, site);
+
+	code->site = allo_content_call_id(tables->ids.stacks[site], call);
+	code->site_call = site == id ? call : UINT32_MAX;
 }
 
 static bool write_stack(struct code *code, allo_stack_id id, struct allo_error *err)
@@ -246,7 +262,8 @@ static bool write_stack(struct code *code, allo_stack_id id, struct allo_error *
 
 	ALLO_ASSERT(stack->parent < id);
 	code->depths[id] = code->depths[stack->parent];
-	code->sites[id] = code->sites[stack->parent];
+	code->leaves[id] = code->leaves[stack->parent];
+	find_site(code, id);
 	for (uint32_t i = allo_frame_call_count(&profile->frames.at[stack->frame]); i-- > 0;) {
 		if (!write_call(code, id, i, &parent, err))
 			return false;

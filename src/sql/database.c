@@ -408,18 +408,36 @@ static bool add_profile_meta(const struct allo_database *db, const struct allo_p
 				      allo_profile_text(profile, meta->period_unit), err);
 }
 
+/* The settings that sites depend on. */
+static bool add_site_meta(const struct allo_database *db,
+			  const struct allo_attribution *attribution, struct allo_error *err)
+{
+	for (size_t i = 0; i < attribution->name_count; i++) {
+		char key[32];
+
+		snprintf(key, sizeof(key), "alloc-fn %zu", i + 1);
+		if (!add_meta(db, key, attribution->names[i], err))
+			return false;
+	}
+	return add_meta(db, "wrappers", allo_wrappers_names[attribution->wrappers], err);
+}
+
 bool allo_database_add_profile(struct allo_database *db, const struct allo_profile *profile,
+			       struct allo_attribution *attribution,
 			       const struct allo_process_info *process, const bool *has_rows,
 			       struct allo_error *err)
 {
 	struct allo_sql_tables *tables = &db->state->tables;
 
 	tables->profile = profile;
-	if (!allo_content_ids_init(&tables->ids, profile, err))
+	tables->attribution = attribution;
+	if (!allo_attribution_learn(attribution, profile, err) ||
+	    !allo_content_ids_init(&tables->ids, profile, err))
 		return false;
 	db->state->rows.stacks = tables->ids.stacks;
 	return allo_sql_write_code(tables, has_rows, err) &&
-	       allo_sql_write_numbers(tables, process, err) && add_profile_meta(db, profile, err);
+	       allo_sql_write_numbers(tables, process, err) && add_profile_meta(db, profile, err) &&
+	       add_site_meta(db, attribution, err);
 }
 
 bool allo_database_add_markers(const struct allo_database *db, const struct allo_marker *markers,

@@ -12,11 +12,12 @@
 #ifndef ALLO_SQL_DATABASE_H
 #define ALLO_SQL_DATABASE_H
 
+#include "analysis/attribution.h"
 #include "profile/allocation.h"
 
 /* Identify our databases: "allo" as a number, and the version of the tables. */
 #define ALLO_SQL_APPLICATION "1634495599"
-#define ALLO_SQL_VERSION     "2"
+#define ALLO_SQL_VERSION     "3"
 
 struct allo_sql_state;
 
@@ -32,9 +33,11 @@ bool allo_database_create(struct allo_database *db, int fd, const char *name,
 			  struct allo_error *err);
 
 /* Adds a profile, which must not change until the end, because rows refer to its stacks and
- * threads.  `process` may be NULL.  `has_rows` marks the stacks that rows will refer to; NULL: only
- * stacks with samples. */
+ * threads.  `attribution` chooses the sites; it is new or has learned from the same profile.
+ * `process` may be NULL.  `has_rows` marks the stacks that rows will refer to; NULL: only stacks
+ * with samples. */
 bool allo_database_add_profile(struct allo_database *db, const struct allo_profile *profile,
+			       struct allo_attribution *attribution,
 			       const struct allo_process_info *process, const bool *has_rows,
 			       struct allo_error *err);
 

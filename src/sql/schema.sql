@@ -39,6 +39,7 @@ create table stack(
 	parent integer,
 	frame integer not null,
 	site integer not null,
+	leaf integer not null,
 	depth integer not null,
 	number integer not null,
 	is_sampled integer not null
@@ -102,4 +103,4 @@ create table marker(
 insert into module values(0, '', '');
 insert into function values(0, '???', '', '', 0, 0);
 insert into frame values(0, 0, 0, 0, 0, 0, 0);
-insert into stack values(0, null, 0, 0, 0, 0, 0);
+insert into stack values(0, null, 0, 0, 0, 0, 0, 0);

@@ -5,6 +5,7 @@
 #ifndef ALLO_SQL_TABLES_H
 #define ALLO_SQL_TABLES_H
 
+#include "analysis/attribution.h"
 #include "profile/content_ids.h"
 #include "sql/database.h"
 #include "sql/sqlite_calls.h"
@@ -13,6 +14,7 @@ struct allo_sql_tables {
 	sqlite3 *db;
 	const char *name;
 	const struct allo_profile *profile;
+	struct allo_attribution *attribution; /* has learned from the profile */
 	struct allo_content_ids ids;
 };
 

@@ -31,7 +31,7 @@ where s.is_sampled = 1
 	and fr.id = a.frame
 	and f.id = fr.function;
 
--- Each stack that allocates, with its sums, and the place that asked the allocator.
+-- Each stack that allocates, with its sums, the place that is responsible, and the caller of malloc.
 create view site as
 with sums as (
 	select stack,
@@ -50,10 +50,13 @@ with sums as (
 	from sample join metric m on m.id = sample.metric
 	group by stack
 )
-select sums.*, f.name as function, f.file as file, fr.line as line, m.path as module
+select sums.*, f.name as function, f.file as file, fr.line as line, m.path as module, lf.name as leaf
 from sums
 join stack s on s.id = sums.stack
 join stack c on c.id = s.site
 join frame fr on fr.id = c.frame
 join function f on f.id = fr.function
-join module m on m.id = fr.module;
+join module m on m.id = fr.module
+join stack l on l.id = s.leaf
+join frame lfr on lfr.id = l.frame
+join function lf on lf.id = lfr.function;

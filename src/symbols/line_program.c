@@ -5,6 +5,7 @@
 #include "base/protobuf.h"
 #include "base/sorted.h"
 #include "base/trust.h"
+#include "symbols/dwarf_bytes.h"
 #include "symbols/elf_file.h"
 
 #include <dwarf.h>
@@ -66,68 +67,13 @@ const char *allo_line_files_path(struct allo_line_files *files, uint64_t number)
 	return file->path = path;
 }
 
-/* Reading.  Numbers have our byte order. */
-
-static bool take(struct allo_text *bytes, void *to, size_t size)
-{
-	if (bytes->len < size)
-		return false;
-	memcpy(to, bytes->data, size);
-	*bytes = allo_text_from(*bytes, size);
-	return true;
-}
-
-static bool take_number(struct allo_text *bytes, size_t size, uint64_t *number)
-{
-	uint8_t one = 0;
-	uint16_t two = 0;
-	uint32_t four = 0;
-	bool ok = size == 1   ? take(bytes, &one, 1)
-		  : size == 2 ? take(bytes, &two, 2)
-		  : size == 4 ? take(bytes, &four, 4)
-			      : take(bytes, number, 8);
-
-	if (size < 8)
-		*number = (uint64_t)one + two + four;
-	return ok;
-}
-
 static bool take_small(struct allo_text *bytes, unsigned *number)
 {
 	uint64_t value = 0;
-	bool ok = take_number(bytes, 1, &value);
+	bool ok = allo_dwarf_take_number(bytes, 1, &value);
 
 	*number = (unsigned)value;
 	return ok;
-}
-
-static bool take_signed(struct allo_text *bytes, int64_t *number)
-{
-	uint64_t value = 0;
-	unsigned shift = 0;
-	uint8_t byte;
-
-	do {
-		if (!take(bytes, &byte, 1) || shift > 63)
-			return false;
-		value |= (uint64_t)(byte & 0x7f) << shift;
-		shift += 7;
-	} while (byte & 0x80);
-	if (shift < 64 && byte & 0x40)
-		value |= UINT64_MAX << shift;
-	*number = (int64_t)value;
-	return true;
-}
-
-static bool take_string(struct allo_text *bytes, const char **string)
-{
-	const char *end = bytes->len > 0 ? memchr(bytes->data, '\0', bytes->len) : NULL;
-
-	if (!end)
-		return false;
-	*string = bytes->data;
-	*bytes = allo_text_from(*bytes, (size_t)(end - bytes->data) + 1);
-	return true;
 }
 
 /* Sections. */
@@ -171,11 +117,11 @@ static bool take_length(struct program *program)
 	uint64_t len;
 
 	program->offset_size = 4;
-	if (!take_number(&program->bytes, 4, &len))
+	if (!allo_dwarf_take_number(&program->bytes, 4, &len))
 		return false;
 	if (len == UINT32_MAX) {
 		program->offset_size = 8;
-		if (!take_number(&program->bytes, 8, &len))
+		if (!allo_dwarf_take_number(&program->bytes, 8, &len))
 			return false;
 	}
 	if (len > program->bytes.len)
@@ -189,15 +135,15 @@ static bool take_head(struct program *program)
 	uint64_t version, head_len;
 	unsigned ignored, line_base;
 
-	if (!take_length(program) || !take_number(&program->bytes, 2, &version) || version < 2 ||
-	    version > 5)
+	if (!take_length(program) || !allo_dwarf_take_number(&program->bytes, 2, &version) ||
+	    version < 2 || version > 5)
 		return false;
 	program->version = (unsigned)version;
 	program->address_size = 8;
 	if (version >= 5 && (!take_small(&program->bytes, &program->address_size) ||
 			     !take_small(&program->bytes, &ignored)))
 		return false;
-	if (!take_number(&program->bytes, program->offset_size, &head_len) ||
+	if (!allo_dwarf_take_number(&program->bytes, program->offset_size, &head_len) ||
 	    head_len > program->bytes.len)
 		return false;
 	program->code = allo_text_from(program->bytes, head_len);
@@ -210,7 +156,7 @@ static bool take_head(struct program *program)
 		return false;
 	program->line_base = (int8_t)line_base;
 	return program->line_range > 0 && program->opcode_base > 0 && program->address_size == 8 &&
-	       take(&program->bytes, program->lengths + 1, program->opcode_base - 1);
+	       allo_dwarf_take(&program->bytes, program->lengths + 1, program->opcode_base - 1);
 }
 
 /* Files. */
@@ -238,7 +184,7 @@ static bool take_old_files(struct program *program, struct allo_line_files *file
 		return false;
 	files->entries.at[0].name = NULL;
 	for (;;) {
-		if (!take_string(&program->bytes, &name))
+		if (!allo_dwarf_take_string(&program->bytes, &name))
 			return false;
 		if (name[0] == '\0')
 			break;
@@ -246,7 +192,7 @@ static bool take_old_files(struct program *program, struct allo_line_files *file
 			return false;
 	}
 	for (;;) {
-		if (!take_string(&program->bytes, &name))
+		if (!allo_dwarf_take_string(&program->bytes, &name))
 			return false;
 		if (name[0] == '\0')
 			return true;
@@ -274,10 +220,11 @@ static bool take_far_string(struct program *program, struct allo_text section, c
 {
 	uint64_t offset;
 
-	if (!take_number(&program->bytes, program->offset_size, &offset) || offset >= section.len)
+	if (!allo_dwarf_take_number(&program->bytes, program->offset_size, &offset) ||
+	    offset >= section.len)
 		return false;
 	section = allo_text_from(section, offset);
-	return take_string(&section, string);
+	return allo_dwarf_take_string(&section, string);
 }
 
 /* Reads a value in any form that compilers use here. */
@@ -286,7 +233,7 @@ static bool take_value(struct program *program, uint64_t form, uint64_t *number,
 {
 	switch (form) {
 	case DW_FORM_string:
-		return take_string(&program->bytes, string);
+		return allo_dwarf_take_string(&program->bytes, string);
 	case DW_FORM_line_strp:
 		return take_far_string(program, program->line_str, string);
 	case DW_FORM_strp:
@@ -294,16 +241,16 @@ static bool take_value(struct program *program, uint64_t form, uint64_t *number,
 	case DW_FORM_udata:
 		return allo_take_varint(&program->bytes, number);
 	case DW_FORM_data1:
-		return take_number(&program->bytes, 1, number);
+		return allo_dwarf_take_number(&program->bytes, 1, number);
 	case DW_FORM_data2:
-		return take_number(&program->bytes, 2, number);
+		return allo_dwarf_take_number(&program->bytes, 2, number);
 	case DW_FORM_data4:
-		return take_number(&program->bytes, 4, number);
+		return allo_dwarf_take_number(&program->bytes, 4, number);
 	case DW_FORM_data8:
-		return take_number(&program->bytes, 8, number);
+		return allo_dwarf_take_number(&program->bytes, 8, number);
 	case DW_FORM_data16:
-		return take_number(&program->bytes, 8, number) &&
-		       take_number(&program->bytes, 8, number);
+		return allo_dwarf_take_number(&program->bytes, 8, number) &&
+		       allo_dwarf_take_number(&program->bytes, 8, number);
 	default:
 		return false;
 	}
@@ -438,7 +385,7 @@ static bool run_extended(struct run *run, struct allo_text *code)
 		begin_sequence(run);
 		return true;
 	case DW_LNE_set_address:
-		return rest.len == 8 && take_number(&rest, 8, &run->now.address);
+		return rest.len == 8 && allo_dwarf_take_number(&rest, 8, &run->now.address);
 	case DW_LNE_define_file:
 		return false; /* obsolete: no compiler writes it */
 	default:
@@ -462,7 +409,7 @@ static bool run_standard(struct run *run, unsigned opcode, struct allo_text *cod
 		run->now.address += number * program->min_length;
 		return true;
 	case DW_LNS_advance_line:
-		if (!take_signed(code, &difference))
+		if (!allo_dwarf_take_signed(code, &difference))
 			return false;
 		run->now.line += (uint64_t)difference;
 		return true;
@@ -475,7 +422,7 @@ static bool run_standard(struct run *run, unsigned opcode, struct allo_text *cod
 				    program->min_length;
 		return true;
 	case DW_LNS_fixed_advance_pc:
-		if (!take_number(code, 2, &number))
+		if (!allo_dwarf_take_number(code, 2, &number))
 			return false;
 		run->now.address += number;
 		return true;

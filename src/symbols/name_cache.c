@@ -9,7 +9,7 @@
 #include <xxhash.h>
 
 #define KIND  "symbols"
-#define MAGIC "ALLOsym1"
+#define MAGIC "ALLOsym2"
 
 enum {
 	ID_LEAST = 8,         /* bytes: shorter ids may not be unique */

@@ -7,10 +7,10 @@
 #include "base/sorted.h"
 #include "profile/profile.h"
 
-/* A function of a symbol table. */
+/* A function of a symbol table or, without a name, of an unwind table. */
 struct allo_symbol {
 	const char *name; /* in the open file; NULL: none */
-	uint64_t start;
+	uint64_t start;   /* 0: unknown */
 	bool is_function, is_local, is_weak;
 };
 

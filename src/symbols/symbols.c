@@ -10,10 +10,13 @@
 #include "base/assert.h"
 #include "base/defer.h"
 #include "base/jobs.h"
+#include "profile/offset_name.h"
 #include "symbols/jit_map.h"
+#include "symbols/mini_debug.h"
 #include "symbols/name_cache.h"
 #include "symbols/source_lines.h"
 #include "symbols/symbol_table.h"
+#include "symbols/unwind_table.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -152,28 +155,33 @@ static bool add_spots(struct module_names *module)
 	return true;
 }
 
-static bool find_symbols(struct module_names *module, const struct allo_module_files *files)
+/* `mini` is NULL, or .gnu_debugdata of the module. */
+static bool find_symbols(struct module_names *module, const struct allo_module_files *files,
+			 Elf *mini)
 {
 	const struct {
-		const struct allo_elf_file *file;
+		Elf *elf;
 		uint32_t type;
 		enum allo_symbol_source source;
 	} tables[] = {
-		{ &files->own, SHT_SYMTAB, ALLO_SYMBOLS_NAMES },
-		{ &files->debug, SHT_SYMTAB, ALLO_SYMBOLS_NAMES },
-		{ &files->own, SHT_DYNSYM, ALLO_SYMBOLS_EXPORTED },
+		{ files->own.elf, SHT_SYMTAB, ALLO_SYMBOLS_NAMES },
+		{ files->debug.elf, SHT_SYMTAB, ALLO_SYMBOLS_NAMES },
+		{ mini, SHT_SYMTAB, ALLO_SYMBOLS_NAMES },
+		{ files->own.elf, SHT_DYNSYM, ALLO_SYMBOLS_EXPORTED },
 	};
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
 		bool has_table = false;
 
-		if (tables[i].file->elf &&
-		    !allo_symbol_table_find(tables[i].file->elf, tables[i].type, &module->spots,
+		if (tables[i].elf &&
+		    !allo_symbol_table_find(tables[i].elf, tables[i].type, &module->spots,
 					    &has_table, &module->err))
 			return false;
 		if (has_table && tables[i].source > module->source)
 			module->source = tables[i].source;
 	}
+	if (files->own.elf)
+		allo_unwind_table_find(files->own.elf, &module->spots);
 	return true;
 }
 
@@ -193,19 +201,32 @@ static bool find_lines(struct module_names *module, const struct allo_module_fil
 	return true;
 }
 
-/* Gives spots without lines the names of their symbols. */
+/* The name of a function that has no lines; empty: it is not known at all. */
+static struct allo_text name_of(const struct module_names *module, const struct allo_symbol *symbol,
+				char room[ALLO_OFFSET_NAME_SIZE])
+{
+	if (symbol->name)
+		return allo_text_of(symbol->name);
+	if (symbol->start)
+		return allo_offset_name(module->path, symbol->start, room);
+	return (struct allo_text){ "", 0 };
+}
+
+/* Gives spots without lines the names of their symbols, or of their offsets. */
 static bool use_symbols(struct module_names *module, struct allo_function_names *names)
 {
 	struct allo_spots *spots = &module->spots;
 
 	for (size_t i = 0; i < spots->spots.len; i++) {
 		struct allo_spot *spot = &spots->spots.at[i];
+		char room[ALLO_OFFSET_NAME_SIZE];
+		struct allo_text name = name_of(module, &spot->symbol, room);
 		struct allo_line line = { 0 };
 
-		if (spot->is_known || spot->line_count > 0 || !spot->symbol.name)
+		if (spot->is_known || spot->line_count > 0 || name.len == 0)
 			continue;
-		line.function = allo_function_names_add(
-			names, &module->names, allo_text_of(spot->symbol.name), 0, 0, &module->err);
+		line.function = allo_function_names_add(names, &module->names, name, 0, 0,
+							&module->err);
 		if (line.function == 0)
 			return false;
 		ALLO_ASSERT(spots->lines.len <= UINT32_MAX);
@@ -220,8 +241,12 @@ static bool use_symbols(struct module_names *module, struct allo_function_names 
 static bool find_names(struct module_names *module, const struct allo_module_files *files)
 {
 	ALLO_DEFER(allo_function_names_done) struct allo_function_names names = { 0 };
+	ALLO_DEFER(allo_unpacked_debug_done) struct allo_unpacked_debug unpacked = { 0 };
+	Elf *mini = files->own.elf
+			    ? allo_mini_debug_open(&unpacked, files->own.elf, files->own.size)
+			    : NULL;
 
-	return find_symbols(module, files) && find_lines(module, files, &names) &&
+	return find_symbols(module, files, mini) && find_lines(module, files, &names) &&
 	       use_symbols(module, &names);
 }
 
@@ -364,7 +389,7 @@ static bool find_wanted(struct namer *namer, struct allo_error *err)
 		if (frame->line_count > 0) {
 			facts->source = ALLO_SYMBOLS_STORED;
 			facts->stored++;
-			facts->named++;
+			facts->named += !allo_call_has_offset_name(profile, frame, 0);
 			facts->with_line += profile->lines.at[frame->first_line].line != 0;
 			continue;
 		}
@@ -460,10 +485,19 @@ static bool is_of_crate(const struct allo_profile *profile, allo_function_id fun
 	return allo_text_starts(name, ALLO_TEXT("allotrope::"));
 }
 
+/* Whether a function of a frame's module has no name but its offset. */
+static bool has_offset(const struct allo_profile *profile, const struct wanted *wanted,
+		       allo_function_id function)
+{
+	return allo_is_offset_name(allo_profile_text(profile, profile->functions.at[function].name),
+				   allo_profile_text(profile, wanted->path));
+}
+
 static bool name_frame(struct namer *namer, const struct wanted *wanted,
 		       const struct allo_line *lines, size_t count, struct allo_error *err)
 {
 	struct allo_module_symbols *facts = &namer->symbols->modules.at[wanted->module];
+	bool is_named;
 
 	if (count == 0)
 		return true;
@@ -472,7 +506,10 @@ static bool name_frame(struct namer *namer, const struct wanted *wanted,
 		lines++;
 		count--;
 	}
-	facts->named++;
+	is_named = !has_offset(namer->profile, wanted, lines->function);
+	if (!is_named && namer->options->has_no_offsets)
+		return true;
+	facts->named += is_named;
 	ALLO_ASSERT(facts->named <= facts->frames);
 	facts->with_line += lines->line != 0;
 	return allo_profile_set_lines(namer->profile, wanted->frame, lines, count, err);

@@ -34,14 +34,15 @@ struct allo_module_symbols {
 	enum allo_symbol_source source;
 	size_t frames;           /* of the module */
 	size_t stored;           /* frames that already had a name */
-	size_t named, with_line; /* frames that have a name, and a line, now */
+	size_t named, with_line; /* frames that have a symbol's name, and a line, now */
 	allo_string_id build_id; /* of the file, if it is a different build; 0: none */
 };
 
 /* Places to search; all zeros: the recorded paths. */
 struct allo_symbol_options {
 	struct allo_symbol_places places;
-	bool has_no_cache; /* does not read or write the cache of names */
+	bool has_no_cache;   /* does not read or write the cache of names */
+	bool has_no_offsets; /* does not name functions without symbols by their offsets */
 };
 
 /* All zeros is empty. */
@@ -52,7 +53,8 @@ struct allo_symbols {
 void allo_symbols_done(struct allo_symbols *symbols);
 
 /*
- * Names all frames that have an address and no lines.  `symbols`, which may be NULL, gets a report
+ * Names all frames that have an address and no lines; functions without symbols by their offsets
+ * (profile/offset_name.h).  `symbols`, which may be NULL, gets a report
  * per module.  `progress`, which may be NULL, counts frames.  A missing or different file is not a
  * failure; only lack of memory is.
  */

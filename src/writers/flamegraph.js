@@ -17,7 +17,7 @@
 
 	/* Frames: callers before their callees, from left to right. */
 
-	const frames = [];
+	let frames = [];
 	let rows = 1;
 
 	function addFrame(box, index) {
@@ -55,8 +55,8 @@
 		frames[i].parent.end = Math.max(frames[i].parent.end, frames[i].end);
 	labels.textContent = "";
 
-	const root = frames[0];
-	const zooms = [root]; /* each within the one before */
+	let root = frames[0];
+	let zooms = [root]; /* each within the one before */
 	const zoomed = () => zooms[zooms.length - 1];
 	const isWithin = (frame, outer) => frame.index >= outer.index && frame.index <= outer.end;
 
@@ -150,6 +150,97 @@
 		return cut(shortest, room);
 	}
 
+	/* Bottom-up: the functions that allocate come first, and their callers lie within them. */
+
+	const topDown = frames;
+	let bottomUp = null; /* its frames, made when they are needed */
+
+	/* "64,000 bytes (62.5 KiB)" */
+	function inFull(number) {
+		const text = grouped(number) + (unit && unit !== "count" ? " " + unit : "");
+
+		return about + (unit === "bytes" && number >= 1024n || unit === "nanoseconds"
+			? text + " (" + exactly(number) + ")" : text);
+	}
+
+	/* Memory of a frame's own, or of callees that were left out. */
+	const ownOf = (frame) => frame.children.reduce((rest, child) => rest - child.value, frame.value);
+
+	/* Lines of a function differ; its name and file do not. */
+	const keyOf = (frame) => frame.name + "\n" + frame.place.replace(/:\d+( and other lines)?/, "");
+
+	/* Groups the sources, each a frame with the value that came through it, by function. */
+	function groupSources(sources) {
+		const groups = new Map();
+
+		for (const source of sources) {
+			const key = keyOf(source.frame);
+
+			if (!groups.has(key))
+				groups.set(key, { first: source.frame, value: 0n, sources: [] });
+			groups.get(key).value += source.value;
+			groups.get(key).sources.push(source);
+		}
+		return [...groups.values()].sort((a, b) => (a.value < b.value) - (a.value > b.value));
+	}
+
+	function addBottomUp(list, group, parent) {
+		const first = group.first, box = first.box.cloneNode(false);
+		const frame = {
+			box, index: list.length, name: first.name, label: first.label, place: first.place,
+			lines: [first.name, ...(first.place ? [first.place] : []), inFull(group.value),
+				share(group.value, topDown[0].value) + " of all"],
+			depth: parent ? parent.depth + 1 : 0, width: Number(group.value), value: group.value, before: 0n,
+			parent, children: [], text: null, end: list.length, used: 0,
+			start: parent ? parent.start + parent.used : 0,
+		};
+
+		box.frame = frame;
+		box.classList.toggle("own", !parent || parent.depth === 0);
+		list.push(frame);
+		if (parent) {
+			parent.used += frame.width;
+			parent.children.push(frame);
+		}
+		return frame;
+	}
+
+	/* Adds the callers of a frame's sources, as far as they can be seen. */
+	function addCallers(list, frame, sources) {
+		for (const group of groupSources(sources)) {
+			if (Number(group.value) * 12000 < topDown[0].width)
+				continue;
+			addCallers(list, addBottomUp(list, group, frame), group.sources
+				.map(({ frame, value }) => ({ frame: frame.parent, value }))
+				.filter((caller) => caller.frame !== topDown[0]));
+		}
+		frame.end = list.length - 1;
+	}
+
+	function makeBottomUp() {
+		const all = topDown[0], list = [];
+		const sources = topDown.slice(1).map((frame) => ({ frame, value: ownOf(frame) }))
+			.filter((source) => source.value > 0n);
+
+		addCallers(list, addBottomUp(list, { first: all, value: all.value }, null), sources);
+		return list;
+	}
+
+	function invert() {
+		if (isComparison)
+			return;
+		bottomUp = bottomUp || makeBottomUp();
+		frames.forEach((frame) => { frame.text = null; });
+		frames = frames === topDown ? bottomUp : topDown;
+		root = frames[0];
+		zooms = [root];
+		labels.textContent = "";
+		graph.replaceChildren(...frames.map((frame) => frame.box), labels);
+		hideTip();
+		search();
+		draw();
+	}
+
 	/* In a comparison, text shows the change besides the colour. */
 	function changeOf(frame) {
 		if (!isComparison || frame.value === frame.before || !root.before)
@@ -226,7 +317,7 @@
 		let x = 0, line = 0;
 
 		for (const [text, whole] of lines)
-			text.textContent = cut(whole, text.id === "title" ? (pixels - 225) / 1.5 : pixels);
+			text.textContent = cut(whole, text.id === "title" ? (pixels - 305) / 1.5 : pixels);
 		foot.querySelectorAll(".key").forEach((key) => {
 			const width = lengthOf(key.nextElementSibling.textContent) + 34;
 
@@ -250,7 +341,7 @@
 		pen.font = "12px " + getComputedStyle(svg).fontFamily;
 		graph.setAttribute("width", pixels);
 		bar.setAttribute("width", pixels);
-		tools.setAttribute("x", pixels + MARGIN - 250);
+		tools.setAttribute("x", pixels + MARGIN - 330);
 		drawTexts();
 		frames.forEach(placeFrame);
 		drawCrumbs();
@@ -465,6 +556,8 @@
 			toggleKeys();
 		else if (key === "i")
 			flip();
+		else if (key === "b")
+			invert();
 		else if (key === "Backspace")
 			zoomOut();
 		else if (key === "Enter" && focused())
@@ -480,7 +573,7 @@
 
 	const lines = [...svg.querySelectorAll("#title, #subtitle, .small")].map((text) => [text, text.textContent]);
 	const height = Number(svg.getAttribute("height")) + BAR;
-	const tools = make(svg, "foreignObject", { y: 0, width: 250, height: 1, class: "ui" });
+	const tools = make(svg, "foreignObject", { y: 0, width: 330, height: 1, class: "ui" });
 	const bar = make(svg, "foreignObject", { x: MARGIN, y: 58, height: BAR, class: "ui" });
 	const over = make(svg, "foreignObject", { width: 1, height: 1, class: "ui" });
 	const tip = make(over, "div", { id: "tip", role: "status", style: "display: none" });
@@ -502,12 +595,15 @@
 
 	addTool("Search", "Ctrl-F or /", openSearch);
 	addTool("Flip", "i", flip);
+	if (!isComparison)
+		addTool("Bottom-up", "b", invert);
 	addTool("Reset", "Escape", () => { closeSearch(); zoomTo(root); });
 	addTool("?", "keys", toggleKeys);
 	for (const [key, what] of [
 		["click, Enter", "zoom into a frame"], ["Escape, Backspace", "zoom out"],
 		["arrows, Tab", "go from frame to frame"], ["/, Ctrl-F", "search: text, =name, /regex/"],
-		["i", "flip: callers at the top or at the bottom"], ["?", "show or hide this"],
+		["i", "flip: callers at the top or at the bottom"],
+		["b", "bottom-up: functions that allocate first, then their callers"], ["?", "show or hide this"],
 	]) {
 		const row = make(keys.firstChild || make(keys, "table", {}), "tr", {});
 

@@ -4,6 +4,7 @@
  * The picture is complete without its script: boxes, names, tooltips.  The script, flamegraph.js,
  * makes it interactive; it reads all data from the boxes.
  */
+#include "analysis/ownership.h"
 #include "base/assert.h"
 #include "base/defer.h"
 #include "base/utf8.h"
@@ -43,6 +44,20 @@ struct picture {
 	bool is_comparison; /* colours show growth and shrinkage */
 	const char *about;  /* prefix of numbers: "~" for estimates */
 	struct allo_name_buffer *buffer;
+	struct allo_attribution *attribution;
+	struct allo_ownership *ownership;
+	bool *has_tone; /* by enum tone: some box has it */
+};
+
+/* Whose code a box is.  Own code has full colours. */
+enum tone { TONE_OWN, TONE_LIBRARY, TONE_SKIPPED, TONES };
+
+static const struct {
+	const char *class, *about;
+} tones[TONES] = {
+	[TONE_OWN] = { "ours", "own code" },
+	[TONE_LIBRARY] = { "lib", "libraries" },
+	[TONE_SKIPPED] = { "skip", "skipped wrappers" },
 };
 
 /* Numbers. */
@@ -228,6 +243,33 @@ static unsigned shade_of(const struct picture *d, const struct allo_flame_box *b
 	return allo_hash_bytes(name.data, name.len, 0) % 4;
 }
 
+static enum tone tone_of(const struct picture *d, const struct allo_flame_box *box)
+{
+	const struct allo_tree_node *node = &d->flame->tree.nodes.at[box->node];
+	enum allo_role role = allo_attribution_call(d->attribution, d->profile, node->frame,
+						    node->call);
+
+	if (role == ALLO_ROLE_ALLOCATOR || role == ALLO_ROLE_WRAPPER)
+		return TONE_SKIPPED;
+	return allo_is_own_call(d->ownership, d->profile, &d->profile->frames.at[node->frame],
+				node->call)
+		       ? TONE_OWN
+		       : TONE_LIBRARY;
+}
+
+/* Comparisons use colours for something else. */
+static void put_tone(const struct picture *d, const struct allo_flame_box *box)
+{
+	enum tone tone;
+
+	if (d->is_comparison || box->depth == 0)
+		return;
+	tone = tone_of(d, box);
+	d->has_tone[tone] = true;
+	if (tone != TONE_OWN)
+		allo_output_printf(d->out, " %s", tones[tone].class);
+}
+
 static void put_class(const struct picture *d, const struct allo_flame_box *box)
 {
 	const struct allo_tree_node *node = &d->flame->tree.nodes.at[box->node];
@@ -246,7 +288,9 @@ static void put_class(const struct picture *d, const struct allo_flame_box *box)
 		allo_output_string(d->out, "other");
 	else
 		allo_output_printf(d->out, "g%u", box->group);
-	allo_output_printf(d->out, "%s%s\"", is_source ? " own" : "", is_thin ? " thin" : "");
+	allo_output_string(d->out, is_source ? " own" : "");
+	put_tone(d, box);
+	allo_output_printf(d->out, "%s\"", is_thin ? " thin" : "");
 }
 
 /* Writes the numbers for the script: the value; in a comparison the width, the value and the value
@@ -468,6 +512,11 @@ static void put_keys(const struct picture *d)
 	}
 	if (d->flame->has_others)
 		put_key(d, "other", ALLO_TEXT("others"));
+	for (int i = 0; i < TONES && (d->has_tone[TONE_LIBRARY] || d->has_tone[TONE_SKIPPED]);
+	     i++) {
+		if (d->has_tone[i])
+			put_key(d, tones[i].class, allo_text_of(tones[i].about));
+	}
 }
 
 /* Writes caveats about the picture. */
@@ -504,6 +553,9 @@ static bool write_svg(struct allo_write_job *w, const struct allo_profile *profi
 	ALLO_DEFER(allo_flame_done) struct allo_flame flame = { 0 };
 	size_t metric = allo_default_metric(profile);
 	ALLO_DEFER(allo_name_buffer_done) struct allo_name_buffer buffer = { 0 };
+	ALLO_DEFER(allo_attribution_done) struct allo_attribution defaults = { 0 };
+	ALLO_DEFER(allo_ownership_done) struct allo_ownership ownership = { 0 };
+	bool has_tone[TONES] = { false };
 	struct picture d = {
 		.out = w->out,
 		.buffer = &buffer,
@@ -511,6 +563,9 @@ static bool write_svg(struct allo_write_job *w, const struct allo_profile *profi
 		.flame = &flame,
 		.metric = &(const struct allo_metric){ 0 },
 		.about = "",
+		.attribution = w->options->attribution ? w->options->attribution : &defaults,
+		.ownership = &ownership,
+		.has_tone = has_tone,
 	};
 	int bottom;
 
@@ -520,7 +575,8 @@ static bool write_svg(struct allo_write_job *w, const struct allo_profile *profi
 		d.unit = allo_unit_of(allo_profile_text(profile, d.metric->unit));
 		d.is_comparison = d.columns.has_before || d.metric->is_signed;
 		d.about = allo_profile_estimates(profile, metric) ? "~" : "";
-		if (!allo_flame_init(&flame, profile, &d.columns, err))
+		if (!allo_attribution_learn(d.attribution, profile, err) ||
+		    !allo_flame_init(&flame, profile, &d.columns, err))
 			return false;
 	}
 	bottom = GRAPH_TOP + (int)flame.rows * ROW + MARGIN;
@@ -541,9 +597,10 @@ const struct allo_writer allo_write_svg = {
 	.title = "a flame graph, for any browser",
 	.about = "One self-contained file that shows one metric of the profile. The width of a "
 		 "frame is the value of the frame and all its callees. Colours tell modules, "
-		 "packages or files apart; frames that allocate themselves are stronger than "
-		 "frames that only call others. Click a frame to zoom, press / to search; ? "
-		 "lists the keys. Frames narrower than a tenth of a pixel are left out, but "
+		 "packages or files apart. Own code has full colours, strongest where it "
+		 "allocates itself; libraries are pale, and skipped wrappers are grey. Click a "
+		 "frame to zoom, press / to search, b to begin with the functions that allocate; "
+		 "? lists the keys. Frames narrower than a tenth of a pixel are left out, but "
 		 "count in the totals of their callers.\n\n"
 		 "A comparison is as wide as the larger of before and after, stack by stack: "
 		 "red has grown, blue has shrunk.",

@@ -4,6 +4,7 @@
 #ifndef ALLO_WRITERS_WRITER_H
 #define ALLO_WRITERS_WRITER_H
 
+#include "analysis/attribution.h"
 #include "base/output.h"
 #include "profile/profile.h"
 
@@ -31,6 +32,8 @@ enum {
 struct allo_write_options {
 	const char *title; /* of a drawing; NULL: the command and the metric */
 	uint64_t version;  /* of a format that has several; 0: the default */
+	/* Tells skipped wrappers in a drawing; NULL: with default settings. */
+	struct allo_attribution *attribution;
 };
 
 /* The state of writing one profile. */

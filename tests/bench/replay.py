@@ -99,4 +99,15 @@ def bench_cached():
                  f"{again.wall:.3f} s, {replayed.wall:.3f} s for {events / 1e6:.1f} M events")
 
 
-run_benches(globals())
+def bench_findings():
+    """Facts about single blocks, in the pass that makes the profile; of several threads, each site counts per thread."""
+    for name, recording, most in (("one thread", one_thread, 2), ("three threads", many_threads, 4)):
+        path, events = recording(False)
+        findings = [ALLO, "findings", "--no-cache", "--no-symbols", path]
+        top, found = compare([[*ONE_CORE, *replay(path)], [*ONE_CORE, *findings]], ROUNDS)
+        at_most(f"findings, {name}, to a replay", found.cpu / top.cpu, most, "x",
+                f"{found.cpu:.3f} s and {top.cpu:.3f} s of CPU for {events / 1e6:.1f} M events")
+
+
+if __name__ == "__main__":
+    run_benches(globals())

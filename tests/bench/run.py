@@ -253,6 +253,19 @@ def bench_sql():
             f"{(DATA / 'workers.db').stat().st_size / count:.1f} bytes a row")
 
 
+def bench_attribution():
+    """The search for sites: known and detected wrappers, against the callers of malloc."""
+    workers = made("workers.allo", lambda path: quietly(*allo(
+        "run", "-q", "-f", "-o", path, "--", built("workers"), 2, 30, 10000000)))
+    for name, source, metric in (("a recording of 20 M events", workers, "peak_bytes"),
+                                 ("DHAT, 390,000 stacks", dhat("valgrind", "133M"), "peak_bytes"),
+                                 ("DHAT, 390,000 stacks, all memory", dhat("valgrind", "133M"), "alloc_bytes")):
+        top = allo("top", "-q", "--no-cache", "-M", metric, source)
+        sites, leaves = compare([top, [*top, "--wrappers=none"]], 15)
+        at_most(f"allo top, {name}: sites against leaves", sites.cpu / leaves.cpu, 1.05, "x",
+                f"{sites.cpu:.3f} s and {leaves.cpu:.3f} s of CPU")
+
+
 def bench_start():
     source = ROOT / "tests/golden/dhat/dhat-rs-heap.json"
     fifty = made("fifty.json", lambda path: quietly(PYTHON, HERE / "gen_dhat.py", source, path, "50K"))

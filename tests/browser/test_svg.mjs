@@ -431,3 +431,130 @@ test("nothing to draw is said", async (t) => {
 	assert.match(await page.locator("#subtitle").textContent(), /^There is nothing to draw: peak_bytes is 0/);
 	assert.equal(await page.locator("#graph").count(), 0);
 });
+
+/* Three stacks of one program: own code, a container, and a wrapper. */
+const MIXED = "main;load;std::vector<int>::push_back(int) 60\nmain;read;xmalloc 30\nmain;draw 10\n";
+
+for (const colorScheme of ["light", "dark"]) {
+	test(`own code is strong, libraries are pale, wrappers are grey (${colorScheme})`, async (t) => {
+		const page = await open(t, convert(t, file(t, "mixed.txt", MIXED), "--from", "folded", "-M", "samples"),
+			{ colorScheme });
+		const style = async (name) => (await frame(page, name)).evaluate((rect) => {
+			const { fill, fillOpacity } = getComputedStyle(rect);
+
+			return { opacity: Number(fillOpacity), rgb: fill.match(/\d+/g).map(Number), class: rect.getAttribute("class") };
+		});
+		const own = await style("load"), library = await style("std::vector<int>::push_back(int)");
+		const leaf = await style("draw");
+
+		assert.ok(leaf.opacity > own.opacity && own.opacity > library.opacity + 0.2);
+		assert.match(library.class, /\blib\b/);
+		assert.doesNotMatch(own.class + leaf.class, /\b(lib|skip)\b/);
+		assert.match(await page.locator(".keys").textContent(), /own code.*libraries/);
+	});
+}
+
+test("skipped wrappers are grey, and options decide on them", async (t) => {
+	const classOf = async (...words) => {
+		const page = await open(t, convert(t, HEAP, ...words));
+
+		return {
+			keys: await page.locator(".keys").textContent(),
+			malloc: await (await frame(page, "malloc")).evaluate((rect) => {
+				const [r, g, b] = getComputedStyle(rect).fill.match(/\d+/g).map(Number);
+
+				return [rect.classList.contains("skip"), Math.max(r, g, b) - Math.min(r, g, b)];
+			}),
+			node: await (await frame(page, "make_node")).evaluate((rect) => rect.classList.contains("skip")),
+		};
+	};
+	const plain = await classOf(), named = await classOf("--alloc-fn", "make_node");
+
+	assert.equal(plain.malloc[0], true);
+	assert.ok(plain.malloc[1] < 20, "grey");
+	assert.equal(plain.node, false);
+	assert.equal(named.node, true);
+	assert.match(plain.keys, /skipped wrappers/);
+});
+
+test("a picture of own code alone has no legend for it", async (t) => {
+	const page = await open(t, convert(t, folded(t, NESTED)));
+
+	assert.doesNotMatch(await page.locator(".keys").textContent(), /own code/);
+});
+
+/* The frames that are drawn, from the page's point of view. */
+const drawn = (page) => page.locator("#graph rect").evaluateAll((rects) => rects.map(({ frame }) => ({
+	name: frame.name, depth: frame.depth, value: Number(frame.value), pixels: frame.pixels,
+	parent: frame.parent && frame.parent.name, start: frame.start, width: frame.width,
+})));
+
+for (const name of ["dhat/valgrind-heap.json", "pprof/go-heap.pb.gz", "dhat/dhat-rs-heap.json"]) {
+	test(`${name}: bottom-up begins with the functions of allo top`, async (t) => {
+		const page = await open(t, convert(t, golden(name)));
+		const { rows, sum } = alloJson("top", "-n", "0", "--keep-allocator", golden(name));
+		const before = await drawn(page), wanted = new Map(), found = new Map();
+
+		await page.getByRole("button", { name: "Bottom-up" }).click();
+		const frames = await drawn(page);
+
+		for (const row of rows.filter((each) => each.self / sum > 0.001))
+			wanted.set(row.name, (wanted.get(row.name) || 0) + row.self);
+		for (const each of frames.filter((one) => one.depth === 1 && one.value / sum > 0.001))
+			found.set(each.name, (found.get(each.name) || 0) + each.value);
+		assert.deepEqual([...found].sort(), [...wanted].sort());
+		for (const each of frames)
+			assert.ok(each.depth === 0 || each.width <= sum && each.pixels > 0, each.name);
+		await page.keyboard.press("b");
+		assert.deepEqual(await drawn(page), before);
+	});
+}
+
+test("bottom-up has the callers within, with lines and shares", async (t) => {
+	const page = await open(t, convert(t, folded(t, "a;b;c 6\na;d;c 3\nc 1\na;b 9\n")));
+	const paths = async () => {
+		const path = [];
+
+		return (await drawn(page)).map((each) => {
+			path.length = each.depth;
+			path[each.depth] = each.name;
+			return path.slice(1).join(" < ") + " " + each.value;
+		});
+	};
+
+	await page.keyboard.press("b");
+	assert.deepEqual(await paths(), [" 19", "c 10", "c < b 6", "c < b < a 6", "c < d 3", "c < d < a 3", "b 9", "b < a 9"]);
+	await (await frame(page, "d")).hover();
+	assert.deepEqual(await page.locator("#tip div").allTextContents(), ["d", "3", "15.8% of all"]);
+	assert.equal((await searchFor(page, "a")).result, "3 matches: 18, 94.7% of all");
+});
+
+test("tooltips of both directions have the line", async (t) => {
+	const page = await open(t, convert(t, HEAP));
+
+	for (const key of ["", "b"]) {
+		if (key)
+			await page.keyboard.press(key);
+		await (await frame(page, "build_list")).hover();
+		assert.equal((await page.locator("#tip div").allTextContents())[1], "demo.c:24");
+	}
+});
+
+test("markup in names stays text when the graph is turned round", async (t) => {
+	const evil = "<img src=x onerror=alert(1)>";
+	const page = await open(t, convert(t, folded(t, `main;${evil} 5\n`)));
+
+	await page.keyboard.press("b");
+	assert.deepEqual((await drawn(page)).map((each) => each.name), ["all", evil, "main"]);
+	assert.equal(await page.locator("img").count(), 0);
+});
+
+test("a comparison has no bottom-up mode", async (t) => {
+	const page = await open(t, convert(t, golden("folded/diff.folded")));
+
+	assert.equal(await page.getByRole("button", { name: "Bottom-up" }).count(), 0);
+	const before = await drawn(page);
+
+	await page.keyboard.press("b");
+	assert.deepEqual(await drawn(page), before);
+});

@@ -1,8 +1,11 @@
-/* fuzz_elf.c - any bytes as an ELF file: its build-id, symbols, lines and inlined calls. */
+/* fuzz_elf.c - any bytes as an ELF file: its build-id, symbols, function ranges, lines and inlined
+ * calls. */
 #include "base/defer.h"
 #include "symbols/elf_file.h"
+#include "symbols/mini_debug.h"
 #include "symbols/source_lines.h"
 #include "symbols/symbol_table.h"
+#include "symbols/unwind_table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +24,8 @@ static void look_up(const struct allo_elf_file *file, struct allo_error *err)
 	ALLO_DEFER(allo_spots_done) struct allo_spots spots = { 0 };
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
 	ALLO_DEFER(allo_function_names_done) struct allo_function_names names = { 0 };
+	ALLO_DEFER(allo_unpacked_debug_done) struct allo_unpacked_debug unpacked = { 0 };
+	Elf *mini = allo_mini_debug_open(&unpacked, file->elf, file->size);
 	size_t done = 0;
 	const struct allo_spot_progress progress = { tell, &done };
 	bool has_table;
@@ -29,6 +34,9 @@ static void look_up(const struct allo_elf_file *file, struct allo_error *err)
 	for (uint64_t address = 0x1000; address < 0x3000; address += 61)
 		allo_vec_add(&spots.spots, ((struct allo_spot){ .address = address }), err);
 	allo_elf_bias(file, 0x7f0000001000, 0x1000, &bias);
+	allo_unwind_table_find(file->elf, &spots);
+	if (mini && !allo_symbol_table_find(mini, SHT_SYMTAB, &spots, &has_table, err))
+		return;
 	if (allo_symbol_table_find(file->elf, SHT_SYMTAB, &spots, &has_table, err) &&
 	    allo_symbol_table_find(file->elf, SHT_DYNSYM, &spots, &has_table, err) &&
 	    allo_has_source_lines(file->elf) &&

@@ -7,8 +7,10 @@
  * them.
  */
 #include "base/defer.h"
+#include "base/zstd_frame.h"
 #include "readers/readers.h"
 #include "replay/packed/modelled_columns.h"
+#include "view/change_log.h"
 #include "wire/events.h"
 #include "wire/layout.h"
 
@@ -151,7 +153,7 @@ static void there_and_back(const uint8_t *file, size_t len, bool is_modelled)
 	struct allo_column_reader reader = { 0 };
 	struct allo_error err = { 0 };
 	ZSTD_CCtx *packer = ZSTD_createCCtx();
-	ZSTD_DCtx *unpacker = ZSTD_createDCtx();
+	struct allo_zstd_unpacker *unpacker = allo_zstd_unpacker_new();
 	char *packed = NULL;
 	uint8_t *bytes = NULL;
 
@@ -174,7 +176,30 @@ static void there_and_back(const uint8_t *file, size_t len, bool is_modelled)
 	free(packed);
 	free(bytes);
 	ZSTD_freeCCtx(packer);
-	ZSTD_freeDCtx(unpacker);
+	allo_zstd_unpacker_free(unpacker);
+}
+
+/* A change log of the recording answers windows. */
+static void ask_log(const uint8_t *file, size_t len, bool keeps_first)
+{
+	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
+	ALLO_DEFER(allo_recording_close) struct allo_recording recording = { 0 };
+	ALLO_DEFER(allo_change_log_done)
+	struct allo_change_log log = { .keeps_first = keeps_first };
+	ALLO_DEFER(allo_heap_done) struct allo_heap heap = { 0 };
+	struct allo_heap_options whole = { .keeps_first = keeps_first, .wants_births = true };
+	struct allo_heap_options part = { .keeps_first = keeps_first };
+	struct allo_error err = { 0 };
+
+	if (!allo_input_open_memory(&in, "fuzz", file, len, &err) ||
+	    !allo_recording_open(&recording, &in, &err) ||
+	    !allo_change_log_build(&log, &recording, NULL, &err))
+		return;
+	part.window.from_ns = log.last_ns / 3;
+	part.window.to_ns = part.window.from_ns + log.last_ns / 2;
+	if (!allo_change_log_heap(&log, &whole, &heap, NULL, &err) ||
+	    !allo_change_log_heap(&log, &part, &heap, NULL, &err))
+		abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -204,6 +229,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!allo_read_memory("fuzz", file, slots * ALLO_SLOT_SIZE, &options, &profile, &err) &&
 	    !allo_failed(&err))
 		abort();
+	ask_log(file, slots * ALLO_SLOT_SIZE, false);
+	ask_log(file, slots * ALLO_SLOT_SIZE, true);
 	there_and_back(file, slots * ALLO_SLOT_SIZE, false);
 	there_and_back(file, slots * ALLO_SLOT_SIZE, true);
 	free(file);

@@ -32,23 +32,7 @@ impl Cache {
 fn main() { let mut cache = Cache { pages: HashMap::new() }; cache.fill(100); println!("{}", cache.pages.len()); }
 """
 
-# The command of a user, and names that its first row must not have: wrappers of malloc.
-REAL = {
-    "jq": (["jq", "map(.name) | length", "{data}"], ("jv_mem",)),
-    "sqlite3": (["sqlite3", ":memory:", "create table t(a); insert into t values(zeroblob(90000)); select count(*) from t"],
-                ("sqlite3Malloc", "sqlite3Mem", "sqlite3_malloc", "sqlite3Realloc")),
-    "perl": (["perl", "-e", "my @a; push @a, \"value $_\" for 1..3000; print scalar(@a)"], ("Perl_safesys", "Perl_sv_grow")),
-    "python3": (["/usr/bin/python3", "-c", "import json; print(len(json.dumps([{'k': i} for i in range(3000)])))"],
-                ("PyMem_", "_PyObject_Malloc", "PyObject_Malloc")),
-    "node": (["node", "-e", "const a = []; for (let i = 0; i < 50; i++) a.push(Buffer.alloc(100000)); console.log(a.length)"],
-             ("node::NodeArrayBufferAllocator", "CRYPTO_", "operator new")),
-    "git": (["git", "--version"], ("xmalloc", "xrealloc")),
-    "redis-server": (["redis-server", "--version"], ("zmalloc", "zcalloc", "sdsnewlen")),
-    "g++": (["g++", "-fsyntax-only", "-x", "c++", "{source}"], ("xmalloc", "ggc_internal_alloc")),
-}
-
-
-class Attribution(Test):
+class SiteTest(Test):
     def build(self, source, compiler, *options):
         self.must(compiler, *options, "-o", self.tmp / "program", source)
         return self.tmp / "program"
@@ -65,6 +49,8 @@ class Attribution(Test):
         source = ROOT / "tests" / "programs" / "service.cpp"
         return self.record(self.build(source, "g++", "-std=c++17", "-O1", "-g", "-pthread"), options=options)
 
+
+class Attribution(SiteTest):
     def test_a_summary_of_a_cpp_service_names_its_functions(self):
         text = self.allo("summary", self.service())
         for table, function in (("held at the peak", "burst > std::vector<char>::insert  service.cpp:"),
@@ -137,22 +123,57 @@ class Attribution(Test):
         row = self.first_row(self.record(program))
         self.assertEqual(row["name"].split("::", 1)[1], "Cache::fill")
 
-    def test_the_first_row_of_real_programs_is_not_a_wrapper(self):
-        data = self.file("data.json", json.dumps([{"name": f"user {i}", "tags": ["a", "b"]} for i in range(500)]))
-        source = self.file("one.cpp", "#include <string>\nint main() { return std::string().size(); }\n")
-        named = 0
-        for program, (command, wrappers) in REAL.items():
-            command = [word.format(data=data, source=source) if "{data}" in word or "{source}" in word else word
-                       for word in command]
-            if not shutil.which(command[0]):
-                continue
-            recording = self.record(*command)
-            # Without any name, wrappers are known by their addresses.
-            self.assertTrue(self.allo("top", "--no-symbols", "-n", "1", recording))
-            row = self.first_row(recording)
-            self.assertFalse(row["name"].startswith(wrappers), (program, row["name"]))
-            named += 1
-        self.assertGreaterEqual(named, 5)
+
+class Colors(SiteTest):
+    """Own code is bold and libraries are dim, in all tables and trees."""
+
+    def test_own_code_stands_out(self):
+        self.record("ls").rename(self.tmp / "base.allo")
+        recording = self.service()
+        for command in (["top", "-n", "0", "--wrappers=none"], ["tree", "--min", "0"], ["leaks", "-n", "0", "--depth", "0"],
+                        ["summary", "-n", "0", "--wrappers=none"], ["peek", "/./"],
+                        ["diff", "-n", "0", "--wrappers=none", self.tmp / "base.allo"]):
+            with self.subTest(command[0]):
+                text = self.allo(*command, recording, "--color", "always", "--no-pager")
+                self.assertRegex(text, r"\033\[2m *(std::|__libc_start)")
+                self.assertRegex(text, r"\033\[1m *(burst|open_session|main)\b")
+                self.assertNotRegex(text, r"\033\[1m *std::")
+                self.assertNotRegex(text, r"\033\[2m *(burst|open_session|main)\b")
+                self.assertNotIn("\033", self.allo(*command, recording))
+
+    def test_modules_are_told_apart(self):
+        text = self.allo("top", "-n", "0", "--by", "module", "--wrappers=none", self.service(), "--color", "always")
+        self.assertRegex(text, r"\033\[1m\S*program\b")
+        self.assertRegex(text, r"\033\[2m\S*libstdc\+\+")
+
+
+class Budgets(Test):
+    """The reason of an exceeded limit is a site, too."""
+
+    def setUp(self):
+        super().setUp()
+        self.must("gcc", "-O1", "-g", "-fno-optimize-sibling-calls", "-o", "wrap", self.file("wrap.c", WRAPPER))
+        self.must(ALLO, "run", "-q", "-o", "wrap.allo", "./wrap")
+
+    def reason(self, *options):
+        done = self.run_program(ALLO, "budget", "--json", "--max-total", "0", *options, "wrap.allo")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        limit = json.loads(done.stdout)["limits"][0]
+        return limit["mostly"], limit["mostly_value"]
+
+    def test_options_decide_on_the_site(self):
+        taken = sum(1000 + 100 * n for n in range(1, 10))
+        self.assertEqual(self.reason("--wrappers=known"), ("take", taken))
+        self.assertNotEqual(self.reason()[0], "take")
+        self.assertEqual(self.reason("--wrappers=known", "--alloc-fn", "take", "-F", "fn:user9"), ("user9", 1900))
+
+    def test_a_configuration_decides_on_the_site(self):
+        self.file("allo.conf", "wrappers = known\n")
+        self.assertEqual(self.reason()[0], "take")
+        self.file("allo.conf", "wrappers = known\nalloc-fn = take\n")
+        self.assertNotEqual(self.reason()[0], "take")
+        self.assertEqual(self.reason("-F", "fn:user9"), ("user9", 1900))
+        self.assertNotEqual(self.reason("--wrappers=none")[0], "user9")
 
 
 class Configuration(Test):

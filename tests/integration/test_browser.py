@@ -1,6 +1,5 @@
 """Our files in a browser: node runs tests/browser with Chromium."""
-import shutil
-
+import nodepackages
 from allotest import ALLO, BUILD, ENVIRONMENT, GOLDEN, ROOT, Test
 
 SOURCE = ROOT / "tests" / "browser"
@@ -11,20 +10,8 @@ class Browser(Test):
     SANITIZED = False  # Chromium does the work here
 
     def setUp(self):
-        """Packages go into the build folder, once for each state of package-lock.json."""
         super().setUp()
-        FOLDER.mkdir(exist_ok=True)
-        for path in SOURCE.glob("*.mjs"):
-            shutil.copy(path, FOLDER)
-        lock = FOLDER / "package-lock.json"
-        wanted = SOURCE / "package-lock.json"
-        installed = FOLDER / "node_modules" / ".package-lock.json"
-        if installed.exists() and lock.read_bytes() == wanted.read_bytes():
-            return
-        shutil.copy(SOURCE / "package.json", FOLDER)
-        shutil.copy(wanted, FOLDER)
-        self.must("npm", "ci", "--prefix", FOLDER, "--silent", "--no-audit", "--no-fund",
-                  "--ignore-scripts")
+        nodepackages.install(self, SOURCE, FOLDER)
 
     def run_node(self, name):
         environment = {**ENVIRONMENT, "ALLO": str(ALLO), "GOLDEN": str(GOLDEN)}
@@ -39,3 +26,6 @@ class Browser(Test):
 
     def test_speedscope(self):
         self.run_node("test_speedscope.mjs")
+
+    def test_report(self):
+        self.run_node("test_report.mjs")

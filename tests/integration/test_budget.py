@@ -1,8 +1,10 @@
 """allo budget: limits, statuses, and reports that whatever runs tests can read."""
 import json
+import struct
 import xml.etree.ElementTree
 
 from allotest import ALLO, GOLDEN, Test
+from rawrecording import EVENTS, SLOT_MAGIC, SLOT_SIZE
 from recordings import CaptureTest, built
 
 HEAP, CPP = GOLDEN / "dhat" / "valgrind-heap.json", GOLDEN / "dhat" / "valgrind-cpp.json"
@@ -82,6 +84,21 @@ class Budget(Test):
         found = json.loads(self.budget("--json", "--limit", "peak growth <= 0", "--baseline", base, now, status=3))
         self.assertEqual(found["limits"][0]["mostly_value"], 99100)
         self.assertIn("others shrank)", self.budget("--limit", "peak growth <= 0", "--baseline", base, now, status=3))
+
+    def test_a_renamed_function_is_no_growth(self):
+        """A function and all of its blocks get another name; another function grows by 500 bytes."""
+        heap = HEAP.read_text()
+        base, now = json.loads(heap), json.loads(heap.replace("make_node", "new_node"))
+        names = [" ".join(base["ftbl"][frame] for frame in point["fs"]) for point in base["pps"]]
+        other = max((i for i, name in enumerate(names) if "make_node" not in name), key=lambda i: base["pps"][i]["gb"])
+        renamed = sum(point["gb"] for point, name in zip(base["pps"], names) if "make_node" in name)
+        self.assertGreater(renamed, 500)
+        now["pps"][other]["gb"] += 500
+        base, now = self.file("base.json", json.dumps(base)), self.file("now.json", json.dumps(now))
+        limit = json.loads(self.budget("--json", "--limit", "peak growth <= 0", "--baseline", base, now, status=3))["limits"][0]
+        self.assertEqual(limit["mostly_value"], 500)
+        self.assertNotIn("new_node", limit["mostly"])
+        self.assertNotIn("others shrank", self.budget("--limit", "peak growth <= 0", "--baseline", base, now, status=3))
 
     def test_growth_from_nothing_is_too_much(self):
         base = self.tmp / "empty.pb.gz"
@@ -171,3 +188,62 @@ class Recordings(CaptureTest):
                                (["--limit", "alloc_blocks in fn:=borrow <= 1549"], 3)):
             done = self.run_program(ALLO, "budget", *limits, "a.allo")
             self.assertEqual(done.returncode, status, (limits, done.stdout))
+
+
+class Incomplete(CaptureTest):
+    """A test must not pass because events are missing."""
+
+    def setUp(self):
+        super().setUp()
+        self.allo("run", "-q", "-o", "packed.allo", "--", built("leaks.c"))
+        self.allo("run", "-q", "--raw", "-o", "raw.allo", "--", built("leaks.c"))
+        self.file("all.supp", "leak:*\n")
+        self.gates = {"budget": ["budget", "--max-peak", "1G", "--limit", "total <= 1G"],
+                      "leaks": ["leaks", "--exit-code", "--suppressions", "all.supp"]}
+
+    def cut(self, name):
+        data = (self.tmp / name).read_bytes()
+        cut = self.file(f"cut-{name}", data[:len(data) * 3 // 4])
+        self.assertEqual(self.run_program(ALLO, "verify", cut).returncode, 3)
+        return cut
+
+    def test_a_complete_recording_passes(self):
+        for gate in self.gates.values():
+            for name in ("packed.allo", "raw.allo"):
+                self.allo(*gate, name)
+
+    def test_a_truncated_one_fails(self):
+        for gate in self.gates.values():
+            for name in ("packed.allo", "raw.allo"):
+                done = self.run_program(ALLO, *gate, self.cut(name))
+                self.assertEqual(done.returncode, 3, (gate, name, done.stderr))
+                self.assertIn("is incomplete, so the check has failed", done.stderr.decode())
+                self.assertNotIn("kept", done.stdout.decode())
+                self.allo(*gate, "--allow-incomplete", self.cut(name))
+
+    def test_a_truncated_baseline_fails(self):
+        done = self.run_program(ALLO, "budget", "--limit", "blocks growth <= 1000000", "--baseline",
+                                self.cut("raw.allo"), "packed.allo")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("incomplete", done.stderr.decode())
+
+    def test_reports_fail_too(self):
+        path = self.cut("packed.allo")
+        done = self.run_program(ALLO, *self.gates["budget"], "--json", path)
+        found = json.loads(done.stdout)
+        self.assertEqual((found["ok"], found["complete"], found["exceeded"]), (False, False, 0))
+        done = self.run_program(ALLO, *self.gates["budget"], "--junit", "-", path)
+        suite = xml.etree.ElementTree.fromstring(done.stdout)[0]
+        self.assertEqual((suite.get("tests"), suite.get("failures")), ("3", "1"))
+        self.assertEqual(len(suite.findall("testcase/failure")), 1)
+
+    def test_one_with_lost_events_fails(self):
+        path = self.tmp / "raw.allo"
+        lossy = bytearray(path.read_bytes())
+        at = next(at for at in range(0, len(lossy), SLOT_SIZE)
+                  if struct.unpack_from("=IB", lossy, at) == (SLOT_MAGIC, EVENTS))
+        struct.pack_into("=Q", lossy, at + 40, 5)  # allo_wire_slot.dropped
+        path.write_bytes(lossy)
+        self.assertIn("5 events could not be recorded", self.run_program(ALLO, "verify", path).stdout.decode())
+        for gate in self.gates.values():
+            self.assertEqual(self.run_program(ALLO, *gate, path).returncode, 3)

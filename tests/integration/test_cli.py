@@ -17,7 +17,8 @@ REPEATED["pps"].append(REPEATED["pps"][0])
 # How each command that prints JSON is called.
 JSON = [["info", HEAP], ["top", HEAP], ["tree", HEAP], ["tree", "--dhat", HEAP], ["diff", HEAP, HEAP],
         ["diff", "--as", "tree", HEAP, HEAP], ["verify", HEAP], ["formats"], ["version"],
-        ["events", "-n1", RECORDING], ["peek", "main", HEAP], ["list", "main", HEAP], ["leaks", RECORDING],
+        ["events", "-n1", RECORDING], ["peek", "main", HEAP], ["list", "main", HEAP],
+        ["leaks", RECORDING], ["findings", HEAP],
         ["budget", "--max-peak", "1G", HEAP],
         ["merge", "--json", "-fo", "merged.pb.gz", HEAP, GOLDEN / "dhat" / "valgrind-cpp.json"],
         ["sql", HEAP, "select function, peak_bytes from site"],
@@ -118,8 +119,8 @@ class Options(Test):
         self.assertIn("unknown option '-z'", self.allo_fails("top", "-z", HEAP, status=2))
 
     def test_commands_of_other_tools_lead_to_ours(self):
-        for words, meant in ((["view", "gui", "web", "open", "flamegraph"], "'allo flame FILE'"),
-                             (["report", "stat"], "'allo summary FILE'"), (["attach"], "'allo mem PID'"),
+        for words, meant in ((["gui", "web", "open"], "'allo view FILE'"), (["flamegraph"], "'allo flame FILE'"),
+                             (["overview", "stat"], "'allo summary FILE'"), (["attach"], "'allo mem PID'"),
                              (["massif"], "'allo timeline FILE'"), (["dhat"], "'allo tree --dhat FILE'")):
             for word in words:
                 done = self.run_program(ALLO, word)
@@ -145,8 +146,9 @@ class Options(Test):
         (self.tmp / "recording").symlink_to(RECORDING)
         self.assertIn("never freed", self.allo("recording"))
         self.assertIn("missing.allo: cannot open", self.allo_fails("missing.allo"))
-        done = self.run_program(ALLO, ALLO)
-        self.assertRegex(done.stderr.decode(), r"not a profile of a known format\n  hint: .*'allo run PROGRAM'")
+        for program in (ALLO, self.file("program", b"\177ELF\nmain;draw 3\n")):
+            done = self.run_program(ALLO, program)
+            self.assertRegex(done.stderr.decode(), r"not a profile of a known format\n  hint: .*'allo run PROGRAM'")
 
     def test_metrics_go_by_their_usual_names(self):
         for name, metric in (("leaked", "end_bytes"), ("leaks", "end_bytes"), ("live", "end_bytes"),

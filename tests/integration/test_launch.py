@@ -1,11 +1,11 @@
-"""allo run: temporary files, other PID namespaces."""
+"""allo run: temporary files, the path of the library, other PID namespaces."""
 import os
 import shutil
 import sys
 import unittest
 
 from allotest import ALLO, ENVIRONMENT, IS_ROOT, RUNTIME, Test
-from recordings import built
+from recordings import CaptureTest, built
 
 
 class Temporary(Test):
@@ -18,6 +18,60 @@ class Temporary(Test):
             self.assertTrue(error.startswith(f"allo: error: {folder}: cannot make a temporary file"), error)
             self.assertIn("set TMPDIR", hint)
         self.assertEqual([path.name for path in self.tmp.iterdir()], ["file"])
+
+
+class Library(CaptureTest):
+    """LD_PRELOAD separates paths by spaces and colons, and replaces variables after '$'."""
+
+    def folder(self, name):
+        (self.tmp / name).mkdir()
+        return self.tmp / name
+
+    def test_the_library_may_have_any_path(self):
+        temporary = self.folder("temporary")
+        for name in ("a b", "a:b", "a$ORIGIN", " "):
+            with self.subTest(name):
+                library = shutil.copy(RUNTIME, self.folder(name))
+                env = {**ENVIRONMENT, "ALLO_LIBRARY": str(library), "TMPDIR": str(temporary)}
+                done = self.run_program(ALLO, "run", "-f", "-o", "found.allo", "--", built("leaks.c"), env=env)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertNotIn(b"ld.so", done.stderr)
+                self.assertGreater(self.allo_json("info", "found.allo")["recording"]["events"], 20)
+                self.assertEqual(list(temporary.iterdir()), [])
+
+    def test_the_folder_for_links_may_have_any_path(self):
+        env = {**ENVIRONMENT, "ALLO_LIBRARY": str(shutil.copy(RUNTIME, self.folder("a b"))),
+               "TMPDIR": str(self.folder("c d"))}
+        done = self.run_program(ALLO, "run", "-o", "found.allo", "--", built("leaks.c"), env=env)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertGreater(self.allo_json("info", "found.allo")["recording"]["events"], 20)
+        self.assertEqual(list((self.tmp / "c d").iterdir()), [])
+
+    def test_a_process_that_runs_on_still_finds_the_library(self):
+        """Without the library, the dynamic linker would print a warning into the output of its programs."""
+        temporary = self.folder("temporary")
+        os.mkfifo(self.tmp / "go")
+        env = {**ENVIRONMENT, "ALLO_LIBRARY": str(shutil.copy(RUNTIME, self.folder("a b"))), "TMPDIR": str(temporary)}
+        code = ("import os, sys\n"
+                "if os.fork() == 0:\n"
+                "    x = [bytes(5000) for i in range(9)]\n"
+                "    os.dup2(os.open('said', os.O_CREAT | os.O_WRONLY), 2)\n"
+                "    os.dup2(2, 1)\n"
+                "    os.write(int(sys.argv[1]), b'.')\n"
+                "    open('go').read()\n"
+                "    os.execv('/bin/true', ['/bin/true'])\n"
+                "os.read(int(sys.argv[2]), 1)\n")
+        ready, begun = os.pipe()
+        done = self.run_program(ALLO, "run", "-o", "found.allo", "--", sys.executable, "-c", code, begun, ready, env=env,
+                                pass_fds=(begun, ready))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        os.close(begun)
+        self.assertEqual(len(list(temporary.glob("allo-library-*/liballo.so.0"))), 1)
+        (self.tmp / "go").write_text("")
+        while os.read(ready, 1):  # until the process has ended
+            pass
+        os.close(ready)
+        self.assertEqual((self.tmp / "said").read_text(), "")
 
 
 class Namespaces(Test):

@@ -44,6 +44,17 @@ class Recording(CaptureTest):
         self.assertLess(leaks["leak_in_the_middle"]["last_ns"], leaks["leak_on"]["last_ns"])
         self.assertGreater(leaks["leak_on"]["last_ns"] - leaks["leak_on"]["first_ns"], 29 * 10_000_000)
 
+    def test_a_pause_at_the_end_changes_no_kind(self):
+        source = self.file("grow.c", "#include <stdlib.h>\n#include <unistd.h>\n"
+                                     "static void leak_on(void) { *(volatile char *)malloc(101) = 1; }\n"
+                                     "int main(int count, char **words) { for (int i = 0; i < 40; i++) { leak_on(); usleep(5000); }\n"
+                                     " usleep(count > 1 ? 1000 * atoi(words[1]) : 0); return 0; }\n")
+        self.must("gcc", "-O0", "-g", "-w", source, "-o", "grow")
+        for pause in (0, 2000):
+            self.allo("run", "-q", "-f", "-o", "grow.allo", "./grow", pause)
+            leak = by_function(self.allo_json("leaks", "grow.allo"))["leak_on"]
+            self.assertEqual((leak["kind"], leak["total"]), ("growing", 40 * 101), leak)
+
     def test_only_some_kinds(self):
         for kind, name in (("start", "leak_at_start"), ("growing", "leak_on"), ("later", "leak_in_the_middle")):
             found = self.allo_json("leaks", "--only", kind, "a.allo")

@@ -382,7 +382,7 @@ class Threads(Test):
     def test_threads_do_not_get_in_each_others_way(self):
         env = {**ENVIRONMENT, "CC": "clang"}
         self.must("meson", "setup", "build", ROOT, "-Dtests=true", "-Db_sanitize=thread",
-                  "-Db_lundef=false", "-Doptimization=0", "-Ddebug=false", env=env)
+                  "-Db_lundef=false", "-Doptimization=0", "-Ddebug=false", "-Dviewer_engine=disabled", env=env)
         self.must("ninja", "-C", "build", "tests/test_library_threads", env=env)
         self.must("build/tests/test_library_threads",
                   env={**ENVIRONMENT, "TSAN_OPTIONS": "halt_on_error=1"})

@@ -22,8 +22,14 @@ class Pages(PageTest):
     def test_ci(self):
         self.follow("doc/ci.md")
 
+    def test_findings(self):
+        self.follow("doc/findings.md")
+
     def test_sql(self):
         self.follow("doc/sql.md")
+
+    def test_view(self):
+        self.follow("doc/view.md")
 
     def test_conversion(self):
         self.follow("doc/convert.md")

@@ -509,13 +509,6 @@ class Refusals(Run):
         done = self.run_program(*command, "run", "-q", "./program", env=NEUTRAL)
         self.assertEqual((done.returncode, done.stderr), (0, b""))
 
-    def test_libraries_where_the_dynamic_linker_cannot_find_them(self):
-        folder = self.tmp / "a b"
-        folder.mkdir()
-        shutil.copy(LIBC, folder / "lib.so")
-        error, hint = self.refused("true", env={**ENVIRONMENT, "ALLO_LIBRARY": str(folder / "lib.so")})
-        self.assertIn("with a space", error)
-
 
 class Output(Run):
     def test_an_existing_file_is_not_overwritten(self):
@@ -561,8 +554,8 @@ class Output(Run):
 
 class Recordings(Run):
     SUMMARY = (r"allo: 23 allocations, 22\.7 KiB total, peak 22\.7 KiB at [\d.]+ [mu]?s, 2\.96 KiB never "
-               r"freed\n(?:allo: malloc held [\d.]+ KiB of [\d.]+ MiB resident at the peak\n)?"
-               r"allo: 0 events dropped, 100\.0% of stacks complete\n")
+               r"freed\n(?:allo: malloc held [\d.]+ KiB of [\d.]+ MiB resident at the peak"
+               r"(?: \(.*\))?\n)?allo: 0 events dropped, 100\.0% of stacks complete\n")
 
     def setUp(self):
         super().setUp()

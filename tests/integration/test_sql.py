@@ -17,7 +17,9 @@ from allotest import ALLO, BUILD, ENVIRONMENT, GOLDEN, HANG, ROOT, Test, cpu_sec
 from profilejson import Profile
 from recordings import CaptureTest, built
 from terminal import Terminal, on_terminal
+from test_attribution import WRAPPER
 from test_recordings import KILLED, PACKED, RAW, SUMS, Recordings
+from watching import WatchTest
 
 NEVER = 2 ** 63 - 1
 HEAP = GOLDEN / "dhat" / "valgrind-heap.json"
@@ -51,6 +53,7 @@ class DatabaseTest(Test):
         """Joins lose nothing."""
         for table, column, to in (("sample", "stack", "stack"), ("sample", "metric", "metric"),
                                   ("stack", "parent", "stack"), ("stack", "frame", "frame"), ("stack", "site", "stack"),
+                                  ("stack", "leaf", "stack"),
                                   ("frame", "module", "module"), ("frame", "function", "function"),
                                   ("allocation", "stack", "stack"), ("allocation", "first_stack", "stack"),
                                   ("allocation", "alloc_thread", "thread"), ("thread", "process", "process")):
@@ -102,8 +105,7 @@ class Profiles(DatabaseTest):
     def test_functions_are_those_of_top(self):
         for path in (HEAP, GOLDEN / "dhat" / "valgrind-cpp.json", GOLDEN / "pprof" / "go-heap.pb.gz"):
             with self.subTest(path.name):
-                # A site of a database is the caller of the allocator.
-                top = self.allo_json("top", "-n", "0", "-M", "alloc_bytes", "--wrappers=none", path)
+                top = self.allo_json("top", "-n", "0", "-M", "alloc_bytes", path)
                 # Without names, top adds up modules.
                 wanted = {(row["name"], row.get("file", "")): row["self"] for row in top["rows"]
                           if row["self"] and "[" not in row["name"]}
@@ -284,7 +286,7 @@ class Runs(CaptureTest, DatabaseTest):
     def test_ids_are_the_same_in_two_runs(self):
         for program in ((built("boxes.cpp"), 23, 7, 5), (built("churn.c"), 0, 3000)):
             one, two = self.run_twice(*program)
-            for table, columns in (("stack", "id, parent, frame, site, depth"), ("frame", "*"), ("module", "*"),
+            for table, columns in (("stack", "id, parent, frame, site, leaf, depth"), ("frame", "*"), ("module", "*"),
                                    ("function", "*")):
                 query = f"select {columns} from {table} order by id"
                 self.assertEqual(one.execute(query).fetchall(), two.execute(query).fetchall(), table)
@@ -411,6 +413,96 @@ class Runs(CaptureTest, DatabaseTest):
         answer = report("leaks")
         self.assertEqual(sum(row[answer["columns"].index("bytes")] for row in answer["rows"]), leaked)
         self.assertEqual(report("timeline")["rows"][-1][-1], leaked)
+
+
+class Sites(CaptureTest, DatabaseTest):
+    """The site of each stack is that of `allo top`."""
+    PROGRAMS = {
+        "jq": ["jq", "map(.name) | length", "data.json"],
+        "sqlite3": ["sqlite3", ":memory:", "create table t(a); insert into t values(zeroblob(90000)); select count(*) from t"],
+        "wrap": ["./wrap"],
+        "service": ["./service"],
+    }
+
+    def setUp(self):
+        super().setUp()
+        self.file("data.json", json.dumps([{"name": f"user {i}", "tags": ["a", "b"]} for i in range(500)]))
+        self.must("gcc", "-O1", "-g", "-fno-optimize-sibling-calls", "-o", "wrap", self.file("wrap.c", WRAPPER))
+        self.must("g++", "-std=c++17", "-O1", "-g", "-pthread", "-o", "service", ROOT / "tests" / "programs" / "service.cpp")
+
+    def sums_of_top(self, recording, metric, *options):
+        """Text with a line for each function, or for all functions without a name in a module."""
+        rows = self.allo_json("top", "-n", "0", "-M", metric, *options, recording)["rows"]
+        return "".join(sorted(f"{row['name']}|{row.get('file', '')}|{row['self']}|{row['self_blocks']}\n" for row in rows
+                              if row["self_blocks"]))
+
+    def sums_of_sql(self, recording, metric, *options):
+        text = self.allo("sql", "--csv", *options, recording, f"""
+            with named as (select *, case when function like '0x%' then '[' || substr(function, instr(function, '[') + 1)
+                else function end as name from site)
+            select name, file, sum({metric}) as bytes, sum({metric.replace('bytes', 'blocks')}) as blocks
+            from named group by 1, 2 having blocks > 0""")
+        return "".join(sorted("|".join(row) + "\n" for row in csv.reader(io.StringIO(text)) if row[0] != "name"))
+
+    def test_sums_by_site_are_those_of_top(self):
+        for program, command in self.PROGRAMS.items():
+            if program in ("jq", "sqlite3") and not shutil.which(program):
+                continue
+            recording = f"{program}.allo"
+            self.must(ALLO, "run", "-q", "-o", recording, "--", *command)
+            for metric in ("alloc_bytes", "peak_bytes"):
+                for options in ((), ("--wrappers=known",), ("--wrappers=none",), ("--alloc-fn", "main")):
+                    with self.subTest(f"{program} {metric} {options}"):
+                        self.assertMultiLineEqual(self.sums_of_sql(recording, metric, *options),
+                                                  self.sums_of_top(recording, metric, *options))
+            # The options make a difference.
+            self.assertNotEqual(self.sums_of_sql(recording, "alloc_bytes"),
+                                self.sums_of_sql(recording, "alloc_bytes", "--wrappers=none"))
+
+    def test_known_counts(self):
+        """wrap.c: 9 users take 1100 to 1900 bytes through a wrapper, and have a node of 48 bytes each."""
+        self.must(ALLO, "run", "-q", "-o", "wrap.allo", "./wrap")
+        query = "select function, leaf, sum(alloc_bytes) from site where function like 'user%' group by 1, 2 order by 1"
+        self.assertEqual(self.sql("wrap.allo", query), [(f"user{n}", "take", 1000 + 100 * n) for n in range(1, 10)])
+        self.assertEqual(self.sql("wrap.allo", "select sum(alloc_bytes), min(leaf) from site where function = 'make_node'"),
+                         [(9 * 48, "make_node")])
+        self.file("allo.conf", "alloc-fn = make_node\n")
+        self.assertEqual(self.sql("wrap.allo", query.replace("1, 2", "1").replace("leaf, ", "")),
+                         [(f"user{n}", 1048 + 100 * n) for n in range(1, 10)])
+        self.assertEqual(self.sql("wrap.allo", "select value from meta where key like 'alloc-fn%'"), [("make_node",)])
+        self.assertEqual(self.database("wrap.allo").execute(
+            "select count(*) from site where function = 'make_node'").fetchone(), (0,))
+
+    def test_a_large_file_has_the_sites_of_top(self):
+        """top reads it in portions, sql as a whole: `late` has the shape of a wrapper in the last stacks only."""
+        heap = json.loads(HEAP.read_text())
+        heap["ftbl"] = ["[root]", "0x1: malloc (in /bin/a)", "0x2: late (a.c:1)", "0x3: early (a.c:2)",
+                        *(f"0x{i + 16:X}: user{i} (a.c:{i + 16})" for i in range(40000))]
+        values = {**heap["pps"][0], "tbk": 1, "mb": 0, "mbk": 0, "gb": 0, "gbk": 0, "eb": 0, "ebk": 0}
+        heap["pps"] = [{**values, "tb": 16 + i % 97, "fs": [1, 2 if i >= 20000 else 3, 4 + i]} for i in range(40000)]
+        large = self.file("large.json", json.dumps(heap))
+        self.assertMultiLineEqual(self.sums_of_sql(large, "alloc_bytes"), self.sums_of_top(large, "alloc_bytes"))
+
+    def test_reports_name_sites(self):
+        self.must(ALLO, "run", "-q", "-o", "wrap.allo", "./wrap")
+        for report in ("functions", "sites", "leaks"):
+            names = {row.split(",")[0] for row in self.allo("sql", "--csv", "wrap.allo", "--report", report).splitlines()}
+            self.assertLessEqual({f"user{n}" for n in range(1, 10)}, names, report)
+            self.assertNotIn("take", names, report)
+
+    def test_databases_of_two_runs_merge(self):
+        for name in ("one", "two"):
+            self.must(ALLO, "run", "-q", "-o", f"{name}.allo", "./wrap")
+        both, two = self.database("one.allo", name="both.db"), self.database("two.allo", name="two.db")
+        before = both.execute("select count(*) from stack").fetchone()
+        both.execute("attach ? as two", (str(self.tmp / "two.db"),))
+        for table in ("module", "function", "frame", "stack"):
+            both.execute(f"insert or ignore into {table} select * from two.{table}")
+        self.assertEqual(both.execute("select count(*) from stack").fetchone(), before)
+        both.execute("insert into sample select id + (select max(id) from main.sample), stack, metric, value, labels, "
+                     "thread, start_ns, duration_ns, variance from two.sample")
+        query = "select function, leaf, sum(alloc_bytes) from site where function like 'user%' group by 1, 2 order by 1"
+        self.assertEqual(both.execute(query).fetchall(), [(name, leaf, 2 * sum) for name, leaf, sum in two.execute(query)])
 
 
 class Asking(DatabaseTest):
@@ -547,6 +639,38 @@ class Asking(DatabaseTest):
         self.assertTrue(lines[-1].endswith("end"), lines)
 
 
+def with_cache(folder):
+    """The environment of a program that has a cache in a folder."""
+    environment = {**ENVIRONMENT, "XDG_CACHE_HOME": str(folder / "cache")}
+    del environment["ALLO_NO_CACHE"]
+    return environment
+
+
+class GrowingRecordings(WatchTest):
+    """The program writes through a mapping: the file keeps its size and, mostly, its times."""
+    QUERY = "select count(*) from allocation where size = 1009"
+
+    def test_every_answer_has_all_rows(self):
+        program, _ = self.recorded()
+        for count in range(1, 6):
+            program.tell("get 23 1009")
+            (path,) = self.tmp.glob("*.allo")
+            found = self.allo("sql", path, self.QUERY, env=with_cache(self.tmp))
+            self.assertEqual(int(found.split()[-1]), 23 * count)
+        program.end()
+        self.assertEqual(int(self.allo("sql", path, self.QUERY, env=with_cache(self.tmp)).split()[-1]), 5 * 23)
+
+    def test_a_packed_recording_takes_the_place_of_a_raw_one(self):
+        """Both have the same name."""
+        self.must(ALLO, "run", "-q", "--raw", "-o", "one.allo", built("boxes.cpp"), 23, 7, 5)
+        counts = []
+        for leaked in (5, 9):
+            self.must(ALLO, "run", "-q", "-f", "-o", "one.allo", built("boxes.cpp"), 23, 7, leaked)
+            counts += [int(self.allo("sql", "one.allo", "select count(*) from allocation where size = 4099",
+                                     env=with_cache(self.tmp)).split()[-1]) for _ in range(2)]
+        self.assertEqual(counts, [5, 5, 9, 9])
+
+
 class Cache(Recordings, DatabaseTest):
     COUNT = "select count(*) from allocation"
 
@@ -555,11 +679,12 @@ class Cache(Recordings, DatabaseTest):
         self.path = self.make("server", "packed", "a.allo")
         self.folder = self.tmp / "cache" / "allotrope" / "databases"
 
+    def answer(self, query, *options):
+        """The last word of the answer, with a cache."""
+        return self.allo("sql", self.path, query, *options, env=with_cache(self.tmp)).split()[-1]
+
     def count(self, *options):
-        """The answer, with a cache."""
-        environment = {**ENVIRONMENT, "XDG_CACHE_HOME": str(self.tmp / "cache")}
-        del environment["ALLO_NO_CACHE"]
-        return int(self.allo("sql", self.path, self.COUNT, *options, env=environment).split()[-1])
+        return int(self.answer(self.COUNT, *options))
 
     def kept(self):
         return list(self.folder.iterdir()) if self.folder.exists() else []
@@ -579,6 +704,15 @@ class Cache(Recordings, DatabaseTest):
         self.must("sqlite3", newest, "pragma user_version = 1")
         self.count()
         self.assertNotEqual(self.must("sqlite3", newest, "pragma user_version").strip(), "1")
+
+    def test_other_sites_need_another_database(self):
+        query = "select value from meta where key = 'wrappers'"
+        self.assertEqual([self.answer(query, *options) for options in ((), ("--wrappers=none",), ("--wrappers=known",), ())],
+                         ["auto", "none", "known", "auto"])
+        query = "select count(*) from meta where key like 'alloc-fn%'"
+        self.assertEqual([self.answer(query, *options) for options in (("--alloc-fn", "a"), ("--alloc-fn", "b"), ())],
+                         ["1", "1", "0"])
+        self.assertEqual(len(self.kept()), 1)
 
     def test_nothing_appears_beside_a_recording(self):
         before = sorted(path.name for path in self.tmp.iterdir())

@@ -189,10 +189,12 @@ class Kept(LivesTest):
                 self.assertEqual(self.allo(*command, "--json", path, env=self.env), expected)
         self.assertEqual(len(self.kept()), 2)  # threads are told apart in one of them
 
-    def test_parts_of_a_recording_are_not_kept(self):
+    def test_parts_of_a_recording_share_one_log(self):
         for part in (("--range", "1ms.."), ("--thread", "churn")):
-            self.allo("top", *part, self.path, env=self.env)
-        self.assertEqual(self.kept(), [])
+            expected = self.allo("top", *part, "--no-cache", self.path, env=self.env)
+            for _ in range(2):
+                self.assertEqual(self.allo("top", *part, self.path, env=self.env), expected)
+        self.assertEqual(len(self.kept()), 1)
 
     def test_it_is_not_believed_when_it_is_damaged(self):
         self.page()

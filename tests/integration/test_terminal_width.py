@@ -1,17 +1,19 @@
 """Terminals of 80 columns: no line is longer, and colours have a meaning."""
 import os
 import re
+import shutil
 import subprocess
 import sys
 import unicodedata
 
-from allotest import ALLO, GOLDEN, Test
+from allotest import ALLO, GOLDEN, Test, wait_until
 from terminal import on_terminal
 
 ENV = {"PAGER": "cat", "TERM": "xterm", "LC_ALL": "C.UTF-8"}
 HEAP = GOLDEN / "dhat" / "valgrind-heap.json"
 
 CPP = """
+#include <cstdio>
 #include <map>
 #include <memory>
 #include <string>
@@ -26,23 +28,46 @@ static void open_session(int number) {
         session->data[i] = std::string(100, 'x');
     sessions["key of the session " + std::to_string(number)] = std::move(session);
 }
-int main() {
+int main(int count, char **) {
     std::thread([] { for (int i = 0; i < 50; i++) open_session(i); }).join();
     std::vector<std::vector<char>> burst;
     for (int i = 0; i < 100; i++)
         burst.emplace_back(100000);
     new std::map<std::string, std::vector<int>>{{"leaked", {1, 2, 3}}};
+    if (count > 1)
+        getchar();
     return burst.empty();
 }
 """
 
+RUST = """
+use std::collections::{BTreeMap, HashMap};
+use std::io::Read;
+struct Session { name: String, data: BTreeMap<u32, Vec<u8>> }
+fn open_session(sessions: &mut HashMap<String, Box<Session>>, number: u32) {
+    let data = (0..5).map(|i| (i, vec![7; 100])).collect();
+    let name = format!("name of the session {number}");
+    sessions.insert(format!("key of the session {number}"), Box::new(Session { name, data }));
+}
+fn main() {
+    let mut sessions = HashMap::new();
+    for number in 0..50 { open_session(&mut sessions, number); }
+    let burst: Vec<Vec<u8>> = std::thread::spawn(|| (0..100).map(|_| vec![1; 100000]).collect()).join().unwrap();
+    std::mem::forget(sessions.remove("key of the session 7").map(|session| (session.name.len(), session.data)));
+    if std::env::args().len() > 1 { std::io::stdin().read(&mut [0]).unwrap(); }
+    println!("{}", burst.len());
+}
+"""
+
 PYTHON = """
-import json
+import json, sys
 store = {}
 def remember(n):
     store[n] = json.loads(json.dumps({"key %d" % i: "x" * 100 for i in range(50)}))
 for n in range(50):
     remember(n)
+if len(sys.argv) > 1:
+    sys.stdin.read(1)
 """
 
 
@@ -57,12 +82,18 @@ class Width(Test):
         self.must(ALLO, "run", "-q", "-o", name, *command)
         return name
 
+    def programs(self):
+        """The command of a program in each language."""
+        self.must("g++", "-g", "-O1", self.file("service.cpp", CPP), "-o", "service", "-lpthread")
+        yield ["./service"]
+        yield [sys.executable, self.file("app.py", PYTHON)]
+        if shutil.which("rustc"):
+            self.must("rustc", "-g", "-A", "warnings", self.file("sessions.rs", RUST), "-o", "sessions")
+            yield ["./sessions"]
+
     def recordings(self):
-        source = self.file("service.cpp", CPP)
-        self.must("g++", "-g", "-O1", source, "-o", "service", "-lpthread")
-        script = self.file("app.py", PYTHON)
-        yield self.recorded("cpp.allo", "./service")
-        yield self.recorded("py.allo", sys.executable, script)
+        for number, command in enumerate(self.programs()):
+            yield self.recorded(f"{number}.allo", *command)
         yield GOLDEN / "dhat" / "dhat-rs-heap.json"
         yield GOLDEN / "dhat" / "valgrind-cpp.json"
 
@@ -83,7 +114,18 @@ class Width(Test):
                 self.assert_fits(*command, path)
             if str(path).endswith(".allo"):
                 self.assert_fits("threads", path)
-        self.assertIn("blocks in use", self.assert_fits("mem", os.getpid()))
+
+    def test_the_ledger_fits(self):
+        for command in self.programs():
+            process = subprocess.Popen([str(word) for word in (*command, "wait")], cwd=self.tmp, stdin=subprocess.PIPE,
+                                       stdout=subprocess.DEVNULL)
+            wait_until(lambda pid=process.pid: self.held(pid) > 4 << 20, "the program has its memory")
+            self.assertIn("blocks in use", self.assert_fits("mem", process.pid))
+            process.communicate()
+            self.assertEqual(process.returncode, 0)
+
+    def held(self, pid):
+        return self.allo_json("mem", "--no-walk", pid)["process"]["rss_bytes"]
 
     def test_explanations_are_whole(self):
         text = " ".join(self.assert_fits("mem", os.getpid()).split())

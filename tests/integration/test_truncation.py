@@ -1,7 +1,8 @@
 """A recording that is truncated while it is written must not kill the program (SIGBUS)."""
 import signal
+import subprocess
 
-from allotest import ALLO
+from allotest import ALLO, ENVIRONMENT, HANG
 from recordings import CaptureTest, built
 
 
@@ -18,6 +19,14 @@ class Truncation(CaptureTest):
         self.assertEqual((done.returncode, done.stdout), (0, b"done\n"), done.stderr)
         self.assertEqual(self.allo_json("info", "found.allo")["recording"]["end"], "file lost")
         self.assertEqual(self.run_program(ALLO, "verify", "found.allo").returncode, 3)
+
+    def test_the_missing_part_is_told_first(self):
+        self.allo("run", "-q", "--raw", "-o", "whole.allo", "ls", "/")
+        self.file("cut.allo", (self.tmp / "whole.allo").read_bytes()[:150000])
+        for command in ("summary", "top", "tree", "leaks", "threads", "hist", "info"):
+            done = subprocess.run([ALLO, command, self.tmp / "cut.allo"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  env=ENVIRONMENT, text=True, timeout=HANG, check=True)
+            self.assertRegex(done.stdout, r"\Anote: (1 file ends before its recording does|some events are missing; .*)\n", command)
 
     def test_handlers_of_the_program_work_as_alone(self):
         program = built("truncated.c")

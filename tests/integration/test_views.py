@@ -216,8 +216,8 @@ class Runs(Views):
         names = [row["name"] for row in self.allo_json("top", "--by", "site", "-n", "0", "one.allo")["rows"]]
         self.assertEqual(names, [row["name"] for row in self.allo_json("top", "--by", "site", "-n", "0",
                                                                        "two.allo")["rows"]])
-        # addr2line accepts the addresses that are shown.
-        place = next(name.split()[0] for name in names if name.endswith("[stripped]"))
+        # addr2line accepts the offsets of functions that are shown.
+        place = next(name.removeprefix("stripped+") for name in names if name.startswith("stripped+"))
         where = self.must("addr2line", "-f", "-e", built("lives.c"), place).splitlines()
         self.assertIn(where[0], ("brief", "middling", "lasting", "main", "filled"))
 

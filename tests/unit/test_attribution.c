@@ -293,14 +293,43 @@ static void own_code_is_told_by_its_path(void **state)
 		{ "vdso", "", "[vdso]", false },
 	};
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
+	ALLO_DEFER(allo_ownership_done) struct allo_ownership ownership = { 0 };
 
 	(void)state;
 	add_address(&profile, "/usr/bin/jq", 1);
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
-		assert_int_equal(allo_is_own_code(&profile, allo_text_of(table[i].function),
+		assert_int_equal(allo_is_own_code(&ownership, &profile,
+						  allo_text_of(table[i].function),
 						  allo_text_of(table[i].file),
 						  allo_text_of(table[i].module)),
 				 table[i].is_own);
+}
+
+/* Portions of a file bring new modules. */
+static void executables_may_follow_their_libraries(void **state)
+{
+	static const char *const libraries[] = { "/usr/lib/libjq.so.1", "/usr/lib/libperl.so.5.36",
+						 "/usr/lib/libonig.so.5" };
+	static const char *const programs[] = { "/usr/bin/jq", "/opt/old/jq", "/usr/bin/perl",
+						"jq.so" };
+	static const bool is_own[5][3] = { { false, false, false },
+					   { true, false, false },
+					   { true, false, false },
+					   { true, true, false },
+					   { true, true, false } };
+	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
+	ALLO_DEFER(allo_ownership_done) struct allo_ownership ownership = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < 5; i++) {
+		for (size_t k = 0; k < 3; k++)
+			assert_int_equal(allo_is_own_code(&ownership, &profile, ALLO_TEXT("f"),
+							  ALLO_TEXT(""),
+							  allo_text_of(libraries[k])),
+					 is_own[i][k]);
+		if (i < 4)
+			add_address(&profile, programs[i], i + 1);
+	}
 }
 
 int main(void)
@@ -319,6 +348,7 @@ int main(void)
 		cmocka_unit_test(wrappers_without_a_name_are_found_by_their_address),
 		cmocka_unit_test(qualified_names_have_no_return_type),
 		cmocka_unit_test(own_code_is_told_by_its_path),
+		cmocka_unit_test(executables_may_follow_their_libraries),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

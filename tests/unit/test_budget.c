@@ -119,6 +119,7 @@ static void each_is_measured_and_none_stops_the_others(void **state)
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 }, base = { 0 };
 	ALLO_DEFER(allo_limits_done) struct allo_limits limits = { 0 };
 	ALLO_DEFER(allo_verdicts_done) struct allo_verdicts verdicts = { 0 };
+	ALLO_DEFER(allo_attribution_done) struct allo_attribution attribution = { 0 };
 	struct allo_suppressions none = { 0 };
 	struct allo_error err = { 0 };
 	size_t count = sizeof(table) / sizeof(*table), exceeded = 0;
@@ -128,7 +129,8 @@ static void each_is_measured_and_none_stops_the_others(void **state)
 	make(&base, before);
 	for (size_t i = 0; i < count; i++)
 		assert_true(add(&limits, table[i].limit, &err));
-	assert_true(allo_budget_check(&verdicts, &limits, &none, &profile, &base, &err));
+	assert_true(
+		allo_budget_check(&verdicts, &limits, &none, &attribution, &profile, &base, &err));
 	assert_int_equal(verdicts.list.len, count);
 	for (size_t i = 0; i < count; i++) {
 		assert_int_equal(verdicts.list.at[i].is_kept, table[i].is_kept);
@@ -141,6 +143,44 @@ static void each_is_measured_and_none_stops_the_others(void **state)
 	assert_string_equal(verdicts.list.at[7].mostly, "word");
 	assert_true(verdicts.list.at[7].mostly_value == 10);
 	assert_null(verdicts.list.at[0].mostly);
+}
+
+/* The function with most of the growth, and its part. */
+static void check_growth(const char *const *before, const char *const *now, const char *function,
+			 int value)
+{
+	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 }, base = { 0 };
+	ALLO_DEFER(allo_limits_done) struct allo_limits limits = { 0 };
+	ALLO_DEFER(allo_verdicts_done) struct allo_verdicts verdicts = { 0 };
+	ALLO_DEFER(allo_attribution_done) struct allo_attribution attribution = { 0 };
+	struct allo_suppressions none = { 0 };
+	struct allo_error err = { 0 };
+
+	make(&profile, now);
+	make(&base, before);
+	assert_true(add(&limits, "peak growth <= 0", &err));
+	assert_true(
+		allo_budget_check(&verdicts, &limits, &none, &attribution, &profile, &base, &err));
+	assert_string_equal(verdicts.list.at[0].mostly, function);
+	assert_true(verdicts.list.at[0].mostly_value == value);
+	assert_false(verdicts.list.at[0].others_shrank);
+}
+
+static void a_renamed_function_has_grown_by_the_difference(void **state)
+{
+	static const char *const before[] = { "main;parse 1000", "main;scan 100", "main;draw 40",
+					      NULL };
+	static const char *const draw_grows[] = { "main;parse_all 1000", "main;scan_all 100",
+						  "main;draw 57", NULL };
+	static const char *const parse_grows[] = { "main;parse_all 1009", "main;scan_all 100",
+						   "main;draw 40", NULL };
+	static const char *const one_is_new[] = { "main;parse 1000", "main;scan 100",
+						  "main;draw 40", "main;load 5", NULL };
+
+	(void)state;
+	check_growth(before, draw_grows, "draw", 17);
+	check_growth(before, parse_grows, "parse_all", 9);
+	check_growth(before, one_is_new, "load", 5);
 }
 
 static void growth_from_nothing_is_infinite(void **state)
@@ -163,6 +203,7 @@ static void what_is_suppressed_is_no_leak_but_counts_elsewhere(void **state)
 	ALLO_DEFER(allo_limits_done) struct allo_limits limits = { 0 };
 	ALLO_DEFER(allo_verdicts_done) struct allo_verdicts verdicts = { 0 };
 	ALLO_DEFER(allo_suppressions_done) struct allo_suppressions suppressions = { 0 };
+	ALLO_DEFER(allo_attribution_done) struct allo_attribution attribution = { 0 };
 	ALLO_DEFER(allo_input_close) struct allo_input in = { 0 };
 	struct allo_error err = { 0 };
 
@@ -173,7 +214,8 @@ static void what_is_suppressed_is_no_leak_but_counts_elsewhere(void **state)
 	assert_true(add(&limits, "leaks <= 7", &err));
 	assert_true(add(&limits, "peak <= 67", &err));
 	assert_true(add(&limits, "end_bytes <= 6", &err));
-	assert_true(allo_budget_check(&verdicts, &limits, &suppressions, &profile, NULL, &err));
+	assert_true(allo_budget_check(&verdicts, &limits, &suppressions, &attribution, &profile,
+				      NULL, &err));
 	assert_true(verdicts.list.at[0].now == 7 && verdicts.list.at[0].is_kept);
 	assert_true(verdicts.list.at[1].now == 67 && verdicts.list.at[1].is_kept);
 	assert_true(verdicts.list.at[2].now == 7 && !verdicts.list.at[2].is_kept);
@@ -189,13 +231,15 @@ static void what_does_not_add_up_or_is_not_there_is_refused(void **state)
 		ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
 		ALLO_DEFER(allo_limits_done) struct allo_limits limits = { 0 };
 		ALLO_DEFER(allo_verdicts_done) struct allo_verdicts verdicts = { 0 };
+		ALLO_DEFER(allo_attribution_done) struct allo_attribution attribution = { 0 };
 		struct allo_suppressions none = { 0 };
 		struct allo_error err = { 0 };
 
 		assert_true(allo_profile_add_metric(&profile, ALLO_MAX_BYTES, NULL, &err));
 		make(&profile, stacks);
 		assert_true(add(&limits, bad[i], &err));
-		assert_false(allo_budget_check(&verdicts, &limits, &none, &profile, NULL, &err));
+		assert_false(allo_budget_check(&verdicts, &limits, &none, &attribution, &profile,
+					       NULL, &err));
 		assert_int_equal(err.code, ALLO_USAGE);
 	}
 }
@@ -207,6 +251,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_limit_is_refused),
 		cmocka_unit_test(a_bad_line_of_a_file_is_named),
 		cmocka_unit_test(each_is_measured_and_none_stops_the_others),
+		cmocka_unit_test(a_renamed_function_has_grown_by_the_difference),
 		cmocka_unit_test(growth_from_nothing_is_infinite),
 		cmocka_unit_test(what_is_suppressed_is_no_leak_but_counts_elsewhere),
 		cmocka_unit_test(what_does_not_add_up_or_is_not_there_is_refused),

@@ -87,6 +87,53 @@ static void what_is_packed_is_unpacked(void **state)
 	assert_digits(&source);
 }
 
+/* A compressed text can be read at any offset, if it can be copied. */
+static void assert_copy(const char *text, size_t len, bool can_be_copied)
+{
+	ALLO_DEFER(bytes_done) struct bytes packed = zstd(text, len);
+	ALLO_DEFER(allo_input_close) struct allo_input in = { .fd = -1 };
+	ALLO_DEFER(allo_random_access_close) struct allo_random_access source = { 0 };
+	struct allo_error err = { 0 };
+	char buffer[5000];
+	size_t got;
+
+	assert_true(allo_input_open_memory(&in, "packed", packed.data, packed.len, &err));
+	assert_int_equal(allo_random_access_open(&source, &in, &err), can_be_copied);
+	if (!can_be_copied) {
+		assert_int_equal(err.code, ALLO_IO);
+		return;
+	}
+	assert_int_equal(source.size, len);
+	assert_int_equal(source.stored, packed.len);
+	for (size_t at = 0; at + sizeof(buffer) <= len; at += len / 7) {
+		assert_true(
+			allo_random_access_read(&source, at, buffer, sizeof(buffer), &got, &err));
+		assert_int_equal(got, sizeof(buffer));
+		assert_memory_equal(buffer, text + at, sizeof(buffer));
+	}
+}
+
+static void only_large_copies_need_a_temporary_file(void **state)
+{
+	enum { SMALL = 1 << 20, LARGE = 40 << 20 };
+	const char *before = getenv("TMPDIR");
+	char *text = calloc(LARGE, 1);
+
+	(void)state;
+	for (size_t i = 0; i < LARGE; i++)
+		text[i] = (char)(i >> 12);
+	for (int has_folder = 0; has_folder < 2; has_folder++) {
+		setenv("TMPDIR", has_folder ? "/tmp" : "/nonexistent", 1);
+		assert_copy(text, SMALL, true);
+		assert_copy(text, LARGE, has_folder);
+	}
+	if (before)
+		setenv("TMPDIR", before, 1);
+	else
+		unsetenv("TMPDIR");
+	free(text);
+}
+
 static void a_file_that_becomes_shorter_ends_there(void **state)
 {
 	ALLO_DEFER(scratch_done) struct scratch scratch;
@@ -140,6 +187,7 @@ int main(void)
 		cmocka_unit_test(a_file_is_a_source_from_where_it_stands),
 		cmocka_unit_test(a_pipe_is_spooled),
 		cmocka_unit_test(what_is_packed_is_unpacked),
+		cmocka_unit_test(only_large_copies_need_a_temporary_file),
 		cmocka_unit_test(a_file_that_becomes_shorter_ends_there),
 		cmocka_unit_test(a_hole_at_the_end_has_no_data),
 	};

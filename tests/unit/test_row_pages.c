@@ -54,13 +54,14 @@ static void make_profile(struct allo_profile *profile)
 static void make(int fd, const struct allo_profile *profile, size_t count)
 {
 	ALLO_DEFER(allo_database_drop) struct allo_database db = { 0 };
+	ALLO_DEFER(allo_attribution_done) struct allo_attribution attribution = { 0 };
 	struct allo_allocation *rows = calloc(AT_ONCE, sizeof(*rows));
 	struct allo_error err = { 0 };
 	uint64_t seed = 1;
 
 	assert_non_null(rows);
 	assert_true(allo_database_create(&db, fd, "test", &err));
-	assert_true(allo_database_add_profile(&db, profile, NULL, NULL, &err));
+	assert_true(allo_database_add_profile(&db, profile, &attribution, NULL, NULL, &err));
 	for (size_t done = 0; done < count;) {
 		size_t part = count - done < AT_ONCE ? count - done : AT_ONCE;
 

@@ -83,6 +83,21 @@ static void memory_like_the_runtimes_counts_only_with_the_runtime(void **state)
 	assert_int_equal(allo_ledger_part_of(&vmas.all.at[10], false), ALLO_PART_FILES);
 }
 
+static void variables_of_the_runtime_are_its_own(void **state)
+{
+	static const char smaps[] =
+		"7f0000000000-7f0000001000 rw-p 00001000 08:01 7    /usr/lib/libother.so\n"
+		"7f0000001000-7f0000002000 rw-p 00000000 00:00 0 \n"
+		"7f0001000000-7f0001001000 rw-p 00001000 08:01 9    /usr/lib/liballo.so.0.1.0\n"
+		"7f0001001000-7f0001010000 rw-p 00000000 00:00 0 \n";
+	ALLO_DEFER(allo_vmas_done) struct allo_vmas vmas = { 0 };
+
+	(void)state;
+	take(&vmas, MOUNTS, smaps);
+	assert_int_equal(allo_ledger_part_of(&vmas.all.at[1], true), ALLO_PART_DATA);
+	assert_int_equal(allo_ledger_part_of(&vmas.all.at[3], true), ALLO_PART_PROFILER);
+}
+
 static void addresses_are_found(void **state)
 {
 	ALLO_DEFER(allo_vmas_done) struct allo_vmas vmas = { 0 };
@@ -118,6 +133,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_mapping_has_a_part),
 		cmocka_unit_test(memory_like_the_runtimes_counts_only_with_the_runtime),
+		cmocka_unit_test(variables_of_the_runtime_are_its_own),
 		cmocka_unit_test(addresses_are_found),
 		cmocka_unit_test(malformed_lines_are_skipped),
 	};

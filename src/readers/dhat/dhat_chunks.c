@@ -165,7 +165,7 @@ static bool fail_chunk(const struct chunks *chunks, const struct allo_dhat_chunk
 {
 	if (!allo_failed(err)) {
 		*err = chunk->failure;
-		err->pos = pos_in(chunks, chunk, chunk->failure.pos.byte);
+		err->pos = pos_in(chunks, chunk, (size_t)chunk->failure.pos.byte);
 	}
 	return false;
 }

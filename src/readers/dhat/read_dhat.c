@@ -354,8 +354,8 @@ static void add_notes(struct dhat *dhat, const struct allo_dhat_chunk *chunk,
 	struct allo_notes notes = chunk->notes;
 
 	for (int n = 0; n < ALLO_NOTES; n++)
-		notes.of[n].first = allo_dhat_chunk_pos(chunk, place, notes.of[n].first.byte,
-							dhat->in->name);
+		notes.of[n].first = allo_dhat_chunk_pos(
+			chunk, place, (size_t)notes.of[n].first.byte, dhat->in->name);
 	allo_notes_add(&dhat->profile->notes, &notes);
 }
 

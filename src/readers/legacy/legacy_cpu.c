@@ -136,13 +136,13 @@ static bool read_stacks(struct cpu *cpu, struct allo_error *err)
 			return allo_fail(err, ALLO_FORMAT, allo_input_pos(in),
 					 "a stack of %llu frames, seen %llu times, is impossible",
 					 (unsigned long long)depth, (unsigned long long)count);
-		if (!has_words(cpu, 2 + depth, err))
+		if (!has_words(cpu, 2 + (size_t)depth, err))
 			return fail_cut(cpu, err);
 		if (count == 0 && depth == 1 && word_at(in->next, 2, cpu->words) == 0) {
 			in->next += 3 * cpu->words->size;
 			return true;
 		}
-		if (!add_stack(cpu, count, depth, err))
+		if (!add_stack(cpu, count, (size_t)depth, err))
 			return false;
 		in->next += (2 + depth) * cpu->words->size;
 	}

@@ -292,17 +292,17 @@ static bool next_named(struct spall *spall, struct event *event, struct allo_err
 {
 	size_t time = width_of(spall, 2);
 	size_t name = u8_at(spall, 0) & 2 ? 2 : 1, args = u8_at(spall, 0) & 1 ? 2 : 1;
-	size_t head = 1 + time + name + args;
+	size_t head = 1 + time + name + args, name_len;
 
 	if (!has_in_buffer(spall, head, err))
 		return false;
-	spall->size = head + number_at(spall, 1 + time, name) +
-		      number_at(spall, 1 + time + name, args);
+	name_len = (size_t)number_at(spall, 1 + time, name);
+	spall->size = head + name_len + (size_t)number_at(spall, 1 + time + name, args);
 	if (!has_in_buffer(spall, spall->size, err))
 		return false;
 	spall->now += number_at(spall, 1, time);
 	event->kind = KIND_BEGIN;
-	event->name = text_at(spall, head, number_at(spall, 1 + time, name));
+	event->name = text_at(spall, head, name_len);
 	return set_whole_time(spall, spall->now, &event->time_ns, err);
 }
 
@@ -369,7 +369,7 @@ static bool open_native(struct spall *spall, uint64_t version, struct allo_error
 		return fail_version(spall, version, err);
 	if (!has(spall, NATIVE_HEAD_SIZE, err))
 		return fail_cut(spall, err);
-	path = number_at(spall, 32, 2);
+	path = (size_t)number_at(spall, 32, 2);
 	if (!has(spall, NATIVE_HEAD_SIZE + path, err))
 		return fail_cut(spall, err);
 	spall->program_start = number_at(spall, 24, 8);

@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "base/huge_alloc.h"
+#include "base/zstd_frame.h"
 #include "replay/block_step.h"
 #include "wire/varint.h"
 
@@ -545,8 +546,25 @@ bool allo_event_columns_look(struct allo_column_reader *reader,
 	return begin(reader, columns->count);
 }
 
-bool allo_event_columns_unpack(struct allo_column_reader *reader, ZSTD_DCtx *zstd, size_t count,
-			       size_t events, struct allo_text packed, uint8_t *bytes, size_t len)
+/* Unpacks the next column into *bytes, of which *left are free, and moves behind it. */
+static bool unpack_column(struct allo_zstd_unpacker *unpacker, struct allo_text *packed,
+			  uint64_t packed_len, uint64_t len, uint8_t **bytes, size_t *left)
+{
+	if (len > *left || packed_len > packed->len)
+		return false;
+	if (len > 0 && !allo_zstd_unpack_frame(
+			       unpacker, (struct allo_text){ packed->data, (size_t)packed_len },
+			       *bytes, (size_t)len))
+		return false;
+	*packed = allo_text_from(*packed, (size_t)packed_len);
+	*bytes += len;
+	*left -= (size_t)len;
+	return true;
+}
+
+bool allo_event_columns_unpack(struct allo_column_reader *reader,
+			       struct allo_zstd_unpacker *unpacker, size_t count, size_t events,
+			       struct allo_text packed, uint8_t *bytes, size_t len)
 {
 	const uint8_t *at = (const uint8_t *)packed.data, *end = at + packed.len;
 	uint64_t lengths[ALLO_COLUMNS] = { 0 }, packed_lengths[ALLO_COLUMNS] = { 0 };
@@ -556,16 +574,12 @@ bool allo_event_columns_unpack(struct allo_column_reader *reader, ZSTD_DCtx *zst
 		    !allo_varint_take(&at, end, &packed_lengths[c]))
 			return false;
 	}
+	packed = (struct allo_text){ (const char *)at, (size_t)(end - at) };
 	for (int c = 0; c < ALLO_COLUMNS; c++) {
-		if (lengths[c] > len || packed_lengths[c] > (uint64_t)(end - at) ||
-		    (lengths[c] > 0 && ZSTD_decompressDCtx(zstd, bytes, lengths[c], at,
-							   packed_lengths[c]) != lengths[c]))
-			return false;
 		reader->at[c] = bytes;
-		bytes += lengths[c];
-		len -= lengths[c];
+		if (!unpack_column(unpacker, &packed, packed_lengths[c], lengths[c], &bytes, &len))
+			return false;
 		reader->end[c] = bytes;
-		at += packed_lengths[c];
 	}
 	return len == 0 && begin(reader, events);
 }

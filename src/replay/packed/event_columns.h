@@ -19,7 +19,7 @@
 #include "replay/packed/event_model.h"
 
 struct ZSTD_CCtx_s;
-struct ZSTD_DCtx_s;
+struct allo_zstd_unpacker;
 
 enum allo_event_column {
 	ALLO_COLUMN_KINDS,        /* a byte per event */
@@ -123,9 +123,9 @@ bool allo_event_columns_look(struct allo_column_reader *reader,
 
 /* Unpacks the first `count` columns into exactly `len` bytes; the other columns are empty.  False
  * if they are damaged. */
-bool allo_event_columns_unpack(struct allo_column_reader *reader, struct ZSTD_DCtx_s *zstd,
-			       size_t count, size_t events, struct allo_text packed, uint8_t *bytes,
-			       size_t len);
+bool allo_event_columns_unpack(struct allo_column_reader *reader,
+			       struct allo_zstd_unpacker *unpacker, size_t count, size_t events,
+			       struct allo_text packed, uint8_t *bytes, size_t len);
 
 /* Reads at most `room` events.  Returns their number: 0 at the end, and if the columns are damaged
  * or the model is short of memory.  allo_event.stream is the number of a thread, less than

@@ -22,9 +22,8 @@ enum {
 struct model_queue {
 	bool is_wanted; /* decided by the first chunk */
 	struct allo_column_modeller modeller;
-	pthread_mutex_t lock; /* protects `turn` */
-	pthread_cond_t changed;
-	uint32_t turn; /* number of the next chunk */
+	struct allo_monitor *monitor; /* protects `turn` */
+	uint32_t turn;                /* number of the next chunk */
 };
 
 /* A chunk of events while it is packed. */
@@ -64,6 +63,7 @@ static void packer_done(struct packer *packer)
 		ZSTD_freeCCtx(work->zstd);
 	}
 	allo_column_modeller_done(&packer->queue.modeller);
+	allo_monitor_free(packer->queue.monitor);
 	free(packer->threads);
 	allo_events_close(&packer->events);
 	allo_live_blocks_done(&packer->blocks);
@@ -178,16 +178,16 @@ static bool model_in_turn(struct work *work)
 	struct model_queue *queue = work->queue;
 	bool ok;
 
-	pthread_mutex_lock(&queue->lock);
+	allo_monitor_enter(queue->monitor);
 	while (queue->turn != work->chunk.sequence)
-		pthread_cond_wait(&queue->changed, &queue->lock);
-	pthread_mutex_unlock(&queue->lock);
+		allo_monitor_wait(queue->monitor);
+	allo_monitor_leave(queue->monitor);
 	ALLO_ASSERT(queue->turn == work->chunk.sequence);
 	ok = allo_event_columns_model(&work->columns, &queue->modeller);
-	pthread_mutex_lock(&queue->lock);
+	allo_monitor_enter(queue->monitor);
 	queue->turn++;
-	pthread_cond_broadcast(&queue->changed);
-	pthread_mutex_unlock(&queue->lock);
+	allo_monitor_wake_all(queue->monitor);
+	allo_monitor_leave(queue->monitor);
 	return ok;
 }
 
@@ -337,9 +337,7 @@ bool allo_recording_pack_named(const char *raw_path, const char *out_path,
 			       const struct allo_progress *progress, struct allo_error *err)
 {
 	ALLO_DEFER(packer_done)
-	struct packer packer = { .chunks.out.fd = -1,
-				 .queue = { .lock = PTHREAD_MUTEX_INITIALIZER,
-					    .changed = PTHREAD_COND_INITIALIZER } };
+	struct packer packer = { .chunks.out.fd = -1 };
 	struct allo_recording *recording = &packer.recording;
 
 	if (!allo_recording_open_file(recording, raw_path, progress, err) ||
@@ -348,7 +346,8 @@ bool allo_recording_pack_named(const char *raw_path, const char *out_path,
 	    !allo_column_state_init(&packer.state, recording->nodes.len, err) ||
 	    !allo_events_open(&packer.events, recording, err))
 		return false;
-	allo_jobs_open(&packer.jobs, run_work, allo_cpu_count());
+	packer.queue.monitor = allo_monitor_new();
+	allo_jobs_open(&packer.jobs, run_work, packer.queue.monitor ? allo_cpu_count() : 0);
 	return write_head(&packer, err) && write_tables(&packer, err) &&
 	       write_threads(&packer, err) && pack_events(&packer, err) &&
 	       (!names || allo_name_tables_write(names, &packer.chunks, err)) &&

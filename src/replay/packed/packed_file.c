@@ -4,6 +4,7 @@
 #include "base/assert.h"
 #include "base/defer.h"
 #include "base/trust.h"
+#include "base/zstd_frame.h"
 #include "replay/packed/event_columns.h"
 #include "replay/packed/packed_trailer.h"
 #include "replay/recording_internal.h"
@@ -11,7 +12,6 @@
 
 #include <stdlib.h>
 #include <xxhash.h>
-#include <zstd.h>
 
 bool allo_is_packed(struct allo_text head)
 {
@@ -21,7 +21,7 @@ bool allo_is_packed(struct allo_text head)
 void allo_packed_close(struct allo_recording *recording)
 {
 	free(recording->stored_summary);
-	ZSTD_freeDCtx(recording->unpacker);
+	allo_zstd_unpacker_free(recording->unpacker);
 }
 
 /* Chunks. */
@@ -48,7 +48,7 @@ static bool read_packed(struct allo_recording *recording, uint64_t offset,
 
 	bytes->packed.len = 0;
 	if (!recording->unpacker)
-		recording->unpacker = ZSTD_createDCtx();
+		recording->unpacker = allo_zstd_unpacker_new();
 	if (!recording->unpacker ||
 	    !allo_vec_reserve(&bytes->packed, (size_t)chunk->packed_len + 1))
 		return allo_fail_memory(err);
@@ -68,8 +68,10 @@ static bool unpack_chunk(struct allo_recording *recording, uint64_t offset,
 		return false;
 	ALLO_ASSERT(bytes->bytes.cap >= chunk->raw_len);
 	bytes->bytes.len = chunk->raw_len;
-	return ZSTD_decompressDCtx(recording->unpacker, bytes->bytes.at, chunk->raw_len,
-				   bytes->packed.at, bytes->packed.len) == chunk->raw_len;
+	return allo_zstd_unpack_frame(
+		recording->unpacker,
+		(struct allo_text){ (const char *)bytes->packed.at, bytes->packed.len },
+		bytes->bytes.at, chunk->raw_len);
 }
 
 /* Whether a chunk holds exactly the pages of its piece. */

@@ -2,6 +2,7 @@
 
 #include "base/assert.h"
 #include "base/defer.h"
+#include "profile/offset_name.h"
 #include "replay/packed/chunk_writer.h"
 #include "replay/packed/pack_recording.h"
 #include "replay/packed/packed_file.h"
@@ -192,7 +193,7 @@ static bool add_module(struct allo_name_tables *tables, const struct allo_profil
 
 		const struct allo_line *lines = &profile->lines.at[frame->first_line];
 
-		tables->frames++;
+		tables->frames += !allo_call_has_offset_name(profile, frame, 0);
 		tables->with_line += lines->line != 0;
 		if (i > 0 && named[i].address == named[i - 1].address)
 			continue;

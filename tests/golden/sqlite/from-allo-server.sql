@@ -6,6 +6,7 @@ INSERT INTO meta VALUES('format','allo');
 INSERT INTO meta VALUES('period','1');
 INSERT INTO meta VALUES('period unit','bytes');
 INSERT INTO meta VALUES('producer','Allotrope');
+INSERT INTO meta VALUES('wrappers','auto');
 CREATE TABLE process(
 	id integer primary key,
 	pid integer not null,
@@ -56,15 +57,16 @@ CREATE TABLE stack(
 	parent integer,
 	frame integer not null,
 	site integer not null,
+	leaf integer not null,
 	depth integer not null,
 	number integer not null,
 	is_sampled integer not null
 );
-INSERT INTO stack VALUES(0,NULL,0,0,0,0,0);
-INSERT INTO stack VALUES(2751048029325865940,7127966290687644883,8306902155329343098,2751048029325865940,2,2,1);
-INSERT INTO stack VALUES(7127966290687644883,NULL,6584854550095155175,7127966290687644883,1,1,0);
-INSERT INTO stack VALUES(8541956748897406615,2751048029325865940,8946207789441190137,8541956748897406615,3,3,1);
-INSERT INTO stack VALUES(8973344668833372305,NULL,8709414851063322267,8973344668833372305,1,4,1);
+INSERT INTO stack VALUES(0,NULL,0,0,0,0,0,0);
+INSERT INTO stack VALUES(2751048029325865940,7127966290687644883,8306902155329343098,2751048029325865940,2751048029325865940,2,2,1);
+INSERT INTO stack VALUES(7127966290687644883,NULL,6584854550095155175,7127966290687644883,7127966290687644883,1,1,0);
+INSERT INTO stack VALUES(8541956748897406615,2751048029325865940,8946207789441190137,8541956748897406615,8541956748897406615,3,3,1);
+INSERT INTO stack VALUES(8973344668833372305,NULL,8709414851063322267,8973344668833372305,8973344668833372305,1,4,1);
 CREATE TABLE thread(
 	id integer primary key,
 	process integer not null,
@@ -235,11 +237,14 @@ with sums as (
 	from sample join metric m on m.id = sample.metric
 	group by stack
 )
-select sums.*, f.name as function, f.file as file, fr.line as line, m.path as module
+select sums.*, f.name as function, f.file as file, fr.line as line, m.path as module, lf.name as leaf
 from sums
 join stack s on s.id = sums.stack
 join stack c on c.id = s.site
 join frame fr on fr.id = c.frame
 join function f on f.id = fr.function
-join module m on m.id = fr.module;
+join module m on m.id = fr.module
+join stack l on l.id = s.leaf
+join frame lfr on lfr.id = l.frame
+join function lf on lf.id = lfr.function;
 COMMIT;

@@ -1,0 +1,229 @@
+/* cmd_view.c - allo view: shows files in the browser. */
+#include "base/defer.h"
+#include "cli/common.h"
+#include "cli/desktop.h"
+#include "cli/native_answers.h"
+#include "engine/open_dataset.h"
+#include "report/messages.h"
+#include "serve/http_library.h"
+#include "serve/server.h"
+#include "view/ask.h"
+#include "view/compare.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* ALLO on the keys of a telephone. */
+enum { FIRST_PORT = 2556, PORTS = 20 };
+
+struct view {
+	struct allo_common common;
+	const char *ask, *listen;
+	bool no_open;
+};
+
+#define AT(field) offsetof(struct view, field)
+static const struct allo_option options[] = {
+	OPT_TEXT('l', "listen", "ADDRESS", listen,
+		 "HOST:PORT of this machine, port 0 for any free port (default: 127.0.0.1:2556, or "
+		 "the next free port)"),
+	OPT_FLAG(0, "no-open", no_open, "print the address, and open no window"),
+	OPT_TEXT(0, "ask", "REQUEST", ask,
+		 "answer one request of the page (doc/reply.md), write the reply to "
+		 "standard output, and exit"),
+	OPT_END,
+};
+#undef AT
+
+static const struct allo_option_group group = { "View", options };
+
+static const struct allo_option_group *const groups[] = {
+	&group, &allo_symbols_group, &allo_trace_group, &allo_reading_group, NULL,
+};
+
+static const struct allo_example examples[] = {
+	{ "allo view server.allo", "explore a recording in the browser" },
+	{ "allo view dhat.out.1234", "the same for a profile of another tool" },
+	{ "allo view new.allo old.allo", "compare two recordings" },
+	{ "allo view --no-open server.allo", "print the address, for a browser elsewhere" },
+	{ NULL, NULL },
+};
+
+/* The files of the command line, opened. */
+struct files {
+	struct allo_opened_file *opened;
+	size_t count;
+	struct allo_dataset **datasets; /* of the files, and of the comparison */
+	size_t dataset_count;
+	struct allo_dataset comparison; /* of two files */
+};
+
+static void files_done(struct files *files)
+{
+	for (size_t i = 0; i < files->count; i++)
+		allo_opened_file_close(&files->opened[i]);
+	allo_dataset_done(&files->comparison);
+	free(files->opened);
+	free(files->datasets);
+}
+
+/* The second of two files is the base of a comparison. */
+static bool compare(struct files *files, struct allo_error *err)
+{
+	if (files->count != 2)
+		return true;
+	files->comparison.name = files->datasets[0]->name;
+	files->datasets[files->dataset_count++] = &files->comparison;
+	return allo_dataset_compare(&files->comparison, files->datasets[1], files->datasets[0],
+				    err);
+}
+
+static bool open_files(struct files *files, const struct allo_common *common, char **paths,
+		       struct allo_error *err)
+{
+	struct allo_source_options source;
+	size_t count = 0;
+
+	while (paths[count])
+		count++;
+	files->opened = calloc(count + 1, sizeof(*files->opened));
+	files->datasets = calloc(count + 2, sizeof(*files->datasets));
+	if (!files->opened || !files->datasets)
+		return allo_fail_memory(err);
+	if (!allo_common_source(common, &source, err))
+		return false;
+	for (; files->count < count; files->count++) {
+		struct allo_opened_file *file = &files->opened[files->count];
+
+		files->datasets[files->count] = &file->dataset;
+		if (!allo_opened_file_open(file, paths[files->count], &source, err)) {
+			allo_opened_file_close(file);
+			return false;
+		}
+	}
+	files->dataset_count = count;
+	return compare(files, err);
+}
+
+/* Answers one request. */
+static bool answer(const struct files *files, const char *request, struct allo_error *err)
+{
+	ALLO_DEFER(allo_reply_done) struct allo_reply reply = { 0 };
+	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
+	const struct allo_asked_files asked = { files->datasets, files->dataset_count,
+						allo_native_answer_find };
+	struct allo_text bytes = allo_ask(&asked, allo_text_of(request), &reply);
+
+	if (bytes.len == 0)
+		return allo_fail_memory(err);
+	if (!allo_output_open(&out, "-", &(struct allo_output_options){ 0 }, err))
+		return false;
+	allo_output_text(&out, bytes);
+	return allo_output_finish(&out, err);
+}
+
+/* Serves the page. */
+
+/* Listens on the given address, or on the first free port. */
+static bool listen_on(struct allo_listener *listener, const char *where, struct allo_error *err)
+{
+	bool is_local;
+	char address[32];
+
+	if (where) {
+		if (!allo_listener_is_local(where, &is_local, err))
+			return false;
+		return is_local
+			       ? allo_listener_open(listener, where, err)
+			       : allo_fail(
+					 err, ALLO_USAGE, ALLO_NOWHERE,
+					 "%s is open to other machines, and the page is for this one",
+					 where);
+	}
+	for (int i = 0; i < PORTS; i++) {
+		*err = (struct allo_error){ 0 };
+		snprintf(address, sizeof(address), "127.0.0.1:%d", FIRST_PORT + i);
+		if (allo_listener_open(listener, address, err))
+			return true;
+	}
+	return false;
+}
+
+/* Over SSH, the browser is on another machine. */
+static void print_tunnel(const char *url)
+{
+	const char *port = strrchr(url, ':');
+	char host[256] = "HOST";
+
+	if (!getenv("SSH_CONNECTION") || !port)
+		return;
+	gethostname(host, sizeof(host) - 1);
+	allo_say_advice("ssh -L %d:127.0.0.1:%d %s     on your machine, for this address",
+			atoi(port + 1), atoi(port + 1), host);
+}
+
+static void present(const struct view *opt, const struct allo_http_server *server)
+{
+	char url[sizeof(server->listener.url) + ALLO_TOKEN_SIZE + 16];
+
+	snprintf(url, sizeof(url), "%s/view#k=%s", server->listener.url, server->access.token);
+	if (!opt->no_open && allo_has_desktop() && allo_open_window(url))
+		allo_say("opened %s", url);
+	else
+		allo_say("open %s", url);
+	print_tunnel(server->listener.url);
+	if (!opt->common.quiet)
+		allo_say("Ctrl-C ends the viewer");
+}
+
+static bool serve(const struct view *opt, const struct files *files, struct allo_error *err)
+{
+	ALLO_DEFER(allo_http_server_close) struct allo_http_server server = { .listener.fd = -1 };
+	const struct allo_asked_files asked = { files->datasets, files->dataset_count,
+						allo_native_answer_find };
+	const struct allo_symbol_options symbols = { 0 };
+	char token[ALLO_TOKEN_SIZE];
+
+	server.viewed = &asked;
+	server.symbols = &symbols;
+	server.access.token = token;
+	if (!allo_access_make_token(token, err) || !listen_on(&server.listener, opt->listen, err) ||
+	    !allo_http_server_open(&server, err))
+		return false;
+	present(opt, &server);
+	return allo_http_server_run(&server, err);
+}
+
+static bool run_view(const void *options_given, char **paths, struct allo_error *err)
+{
+	ALLO_DEFER(files_done) struct files files = { 0 };
+	const struct view *opt = options_given;
+
+	if (!opt->ask && !allo_http_load(err))
+		return false;
+	if (!open_files(&files, &opt->common, paths, err))
+		return false;
+	return opt->ask ? answer(&files, opt->ask, err) : serve(opt, &files, err);
+}
+
+const struct allo_command allo_cmd_view = {
+	.name = "view",
+	.heading = "Look",
+	.summary = "explore files in the browser",
+	.arguments = "FILE [BASE]",
+	.about =
+		"Opens a recording or a profile of any readable format in the browser: flame graph, "
+		"table, tree, leaks, sizes and lifetimes. A recording has an exact time axis: "
+		"select any range of it, and all views show that range.\n\n"
+		"The page comes from this program and loads nothing from elsewhere. It is "
+		"reachable from this machine only, with the random token in the printed address. "
+		"SIGINT (Ctrl-C) and SIGTERM end the viewer.",
+	.examples = examples,
+	.groups = groups,
+	.options_size = sizeof(struct view),
+	.files_least = 1,
+	.files_most = 2,
+	.completes = ALLO_COMPLETE_FILES,
+	.run = run_view,
+};

@@ -1,0 +1,20 @@
+/*
+ * store_names.h - stores the names of its frames in a recording.
+ */
+#ifndef ALLO_ENGINE_STORE_NAMES_H
+#define ALLO_ENGINE_STORE_NAMES_H
+
+#include "base/output.h"
+#include "engine/source.h"
+
+struct allo_stored_frames {
+	size_t all, named, with_line;
+};
+
+/* Writes the recording `path` with names to `target`, which may be the same file. */
+bool allo_store_names(const char *path, const char *target,
+		      const struct allo_source_options *options,
+		      const struct allo_output_options *output, struct allo_stored_frames *stored,
+		      struct allo_error *err);
+
+#endif

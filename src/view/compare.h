@@ -1,0 +1,13 @@
+/*
+ * compare.h - compares two files: a dataset whose metrics have the values of both.
+ */
+#ifndef ALLO_VIEW_COMPARE_H
+#define ALLO_VIEW_COMPARE_H
+
+#include "view/dataset.h"
+
+/* Makes a dataset out of two, which stay as they are.  Functions are matched by name and file. */
+bool allo_dataset_compare(struct allo_dataset *comparison, struct allo_dataset *base,
+			  struct allo_dataset *changed, struct allo_error *err);
+
+#endif

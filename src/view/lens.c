@@ -1,0 +1,160 @@
+#include "view/lens.h"
+
+#include "base/assert.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void allo_lens_options_done(struct allo_lens_options *options)
+{
+	allo_filter_done(&options->filter);
+}
+
+void allo_lens_done(struct allo_lens *lens)
+{
+	allo_profile_done(&lens->samples);
+	allo_vec_done(&lens->sample_of);
+	free(lens->key);
+	*lens = (struct allo_lens){ 0 };
+}
+
+/* Removes a prefix; NULL if the text does not have it. */
+static const char *after(const char *text, const char *prefix)
+{
+	size_t len = strlen(prefix);
+
+	return strncmp(text, prefix, len) == 0 ? text + len : NULL;
+}
+
+static bool parse_flag(struct allo_lens_options *options, const char *text, struct allo_error *err)
+{
+	const char *wrappers = after(text, "wrappers:");
+	size_t choice;
+
+	if (wrappers) {
+		if (!allo_request_choose(wrappers, allo_wrappers_names, &choice, err))
+			return false;
+		options->wrappers = (enum allo_wrappers)choice;
+	} else if (strcmp(text, "mine") == 0) {
+		options->filter.hide_libraries = true;
+	} else if (strcmp(text, "full") == 0) {
+		options->is_full = true;
+		options->filter.trim_allocator = options->filter.trim_startup = false;
+	} else {
+		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "unknown filter '%.80s'", text);
+		return allo_hint(err, "filters are focus:, ignore:, hide:, show:, label:, thread:, "
+				      "wrappers:, mine and full");
+	}
+	return true;
+}
+
+static bool parse_filter(struct allo_lens_options *options, const char *text,
+			 struct allo_error *err)
+{
+	const struct {
+		const char *prefix;
+		struct allo_patterns *patterns;
+	} kinds[] = {
+		{ "focus:", &options->filter.focus },
+		{ "ignore:", &options->filter.ignore },
+		{ "hide:", &options->filter.hide },
+		{ "show:", &options->filter.show },
+	};
+	const char *rest;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		rest = after(text, kinds[i].prefix);
+		if (rest)
+			return allo_patterns_add(kinds[i].patterns, rest, err);
+	}
+	rest = after(text, "label:");
+	if (rest)
+		return allo_label_filter_add(&options->filter.labels, rest, err);
+	rest = after(text, "thread:");
+	if (!rest)
+		return parse_flag(options, text, err);
+	options->thread = rest;
+	return true;
+}
+
+bool allo_lens_options_parse(struct allo_lens_options *options, const allo_request_texts *filters,
+			     struct allo_error *err)
+{
+	options->filter.trim_allocator = options->filter.trim_startup = true;
+	for (size_t i = 0; i < filters->len; i++) {
+		if (!parse_filter(options, filters->at[i], err))
+			return false;
+	}
+	return true;
+}
+
+/* Whether samples go one by one to their places, since they are never merged. */
+static bool are_timed(const struct allo_profile *all)
+{
+	return all->sample_times.len > 0;
+}
+
+/* The filtered sample of a sample of the file: index + 1; 0 if it was dropped. */
+static uint32_t find_sample(const struct allo_filter *filter, struct allo_profile *profile,
+			    const struct allo_profile *all, size_t sample, uint32_t *next,
+			    struct allo_error *err)
+{
+	allo_stack_id stack = filter->became.at[all->sample_stacks.at[sample]];
+	allo_labels_id labels = allo_profile_labels_of(all, sample);
+	const uint64_t *row;
+	bool is_new;
+
+	if (stack == UINT32_MAX || !filter->has_labels.at[labels])
+		return 0;
+	if (are_timed(all))
+		return ++*next;
+	row = allo_profile_add_sample(profile, stack, labels, &is_new, err);
+	ALLO_ASSERT(!row || !is_new);
+	return row ? (uint32_t)((size_t)(row - profile->values.at) / profile->metrics.len) + 1 : 0;
+}
+
+bool allo_lens_make(struct allo_lens *lens, struct allo_lens_options *options,
+		    struct allo_profile *profile, const struct allo_profile *all,
+		    struct allo_error *err)
+{
+	struct allo_filter *filter = &options->filter;
+	size_t count = all->sample_stacks.len;
+	uint32_t next = 0;
+
+	ALLO_ASSERT(profile->sample_stacks.len == 0 && profile->stacks.len == 0);
+	filter->tells_stacks = true;
+	if (!allo_filter_take(filter, profile, all, err) ||
+	    !allo_vec_extend(&lens->sample_of, count, err))
+		return false;
+	for (size_t i = 0; i < count && profile->metrics.len > 0; i++)
+		lens->sample_of.at[i] = find_sample(filter, profile, all, i, &next, err);
+	allo_profile_move_samples(profile, &lens->samples);
+	return !allo_failed(err);
+}
+
+bool allo_lens_add_up(struct allo_lens *lens, struct allo_profile *profile,
+		      const struct allo_profile *all, struct allo_error *err)
+{
+	size_t width = profile->metrics.len;
+	struct allo_profile *to = &lens->samples;
+
+	if (to->values.len > 0)
+		memset(to->values.at, 0, to->values.len * sizeof(*to->values.at));
+	if (!allo_vec_extend(&to->variances, all->variances.len ? to->values.len : 0, err))
+		return false;
+	if (to->variances.len > 0)
+		memset(to->variances.at, 0, to->variances.len * sizeof(*to->variances.at));
+	for (size_t i = 0; i < lens->sample_of.len; i++) {
+		size_t from = i * width, into = ((size_t)lens->sample_of.at[i] - 1) * width;
+
+		if (lens->sample_of.at[i] == 0)
+			continue;
+		for (size_t m = 0; m < width; m++) {
+			allo_profile_add_value(profile, m, &to->values.at[into + m],
+					       all->values.at[from + m]);
+			if (from + m < all->variances.len)
+				to->variances.at[into + m] += all->variances.at[from + m];
+		}
+	}
+	return true;
+}

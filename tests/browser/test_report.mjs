@@ -1,0 +1,75 @@
+/* test_report.mjs - reports of real recordings and profiles, opened from the disk. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { allo, alloJson, closeBrowser, folder, golden, open } from "./browser.mjs";
+
+after(closeBrowser);
+
+const VIEWS = ["overview", "flame", "table", "tree", "sandwich", "leaks", "sizes", "lifetimes", "threads", "blocks"];
+
+function report(t, ...words) {
+	const path = join(folder(t), "report.html");
+
+	allo("report", ...words, "-o", path);
+	return path;
+}
+
+const shown = (page, name) => page.waitForSelector(`[data-testid="${name}"]`);
+
+test("a recording is shown with the numbers of allo top", async (t) => {
+	const path = golden("allo/server.allo");
+	const [largest] = alloJson("top", "-n", "1", path).rows;
+	const page = await open(t, report(t, path));
+
+	await shown(page, "overview");
+	assert.match(await page.textContent('[data-testid="overview"]'), new RegExp(largest.short ?? largest.name));
+	await page.click('[data-testid="view-table"]');
+	await shown(page, "table");
+	assert.match(await page.textContent('[data-testid="table"]'), new RegExp(largest.short ?? largest.name));
+});
+
+test("all views open without a request or an error", async (t) => {
+	const page = await open(t, report(t, golden("allo/server.allo")));
+
+	await shown(page, "overview");
+	for (const view of VIEWS) {
+		await page.click(`[data-testid="view-${view}"]`);
+		await page.waitForFunction(() => !document.querySelector('[data-testid="waiting"]'));
+	}
+});
+
+test("profiles of other tools open as well", async (t) => {
+	for (const path of ["dhat/valgrind-heap.json", "pprof/go-heap.pb.gz", "folded/dhat-total-bytes.folded"]) {
+		const page = await open(t, report(t, golden(path)));
+
+		await shown(page, "overview");
+		await page.click('[data-testid="view-flame"]');
+		await shown(page, "flame");
+	}
+});
+
+test("the policy of a report allows no connection", async (t) => {
+	const text = readFileSync(report(t, golden("allo/server.allo")), "utf8");
+
+	assert.match(text, /Content-Security-Policy" content="default-src 'none'/);
+	assert.doesNotMatch(text, /connect-src/);
+});
+
+test("a file that is dropped onto an empty report is shown", async (t) => {
+	const page = await open(t, report(t, "--empty"));
+	const bytes = readFileSync(golden("dhat/valgrind-heap.json")).toString("base64");
+
+	await page.waitForSelector("body");
+	await page.evaluate((base64) => {
+		const data = new DataTransfer();
+		const content = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+
+		data.items.add(new File([content], "dropped.json"));
+		for (const type of ["dragenter", "dragover", "drop"])
+			document.body.dispatchEvent(new DragEvent(type, { dataTransfer: data, bubbles: true, cancelable: true }));
+	}, bytes);
+	await shown(page, "overview");
+	assert.match(await page.title(), /dropped\.json/);
+});
