@@ -58,23 +58,42 @@ fn main() {
     build_runtime(&root, &out.join("runtime"), &out);
 }
 
-/// c/, or the source tree that ALLOTROPE_SOURCE names. In the tree, c/ consists of links, which `cp -r` copies
-/// as links that lead nowhere.
+/// The folder with the C sources: the tree around this crate, c/ of a package, or the tree that ALLOTROPE_SOURCE
+/// or c/tree names. `cp -r` copies the links in c/ as links that lead nowhere, but it also copies c/tree.
 fn source_root() -> PathBuf {
     println!("cargo:rerun-if-env-changed=ALLOTROPE_SOURCE");
-    let own = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap()).join("c");
+    let own = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap());
+    let around = own.parent().unwrap().to_path_buf();
+    let note = own.join("c/tree");
     let given = env::var_os("ALLOTROPE_SOURCE").map(PathBuf::from);
-    let found = given.filter(|tree| tree.join("capture").is_dir()).unwrap_or(own);
-    if !found.join("capture").is_dir() {
-        eprintln!(
-            "error: {} is a link to the C sources of Allotrope, and they are not there.\n\
-             Copy the crate with 'cp -rL', depend on it where it is (path = \"allotrope/rust\"), or set\n\
-             ALLOTROPE_SOURCE to the root of Allotrope's source tree.",
-            found.join("capture").display()
-        );
-        std::process::exit(1);
+    let noted = || fs::read_to_string(&note).ok().map(|tree| PathBuf::from(tree.trim_end()));
+    if is_tree(&around) {
+        note_tree(&around, &note);
     }
-    found
+    let places = [given, Some(around), Some(own.join("c")), noted()];
+    if let Some(found) = places.into_iter().flatten().find(|place| is_tree(place)) {
+        return found;
+    }
+    eprintln!(
+        "error: {} is a link to the C sources of Allotrope, and they are not there.\n\
+         Copy the crate with 'cp -rL', depend on it where it is (path = \"allotrope/rust\"), or set\n\
+         ALLOTROPE_SOURCE to the root of Allotrope's source tree.",
+        own.join("c/capture").display()
+    );
+    std::process::exit(1);
+}
+
+fn is_tree(root: &Path) -> bool {
+    root.join("capture").is_dir() && root.join("src/wire").is_dir() && root.join("include/allo.h").is_file()
+}
+
+/// Notes where the tree is, for copies of this crate, as 'meson setup' does. A tree that cannot be written stays
+/// without a note.
+fn note_tree(tree: &Path, note: &Path) {
+    let line = format!("{}\n", tree.display());
+    if fs::read_to_string(note).ok().as_ref() != Some(&line) {
+        let _ = fs::write(note, line);
+    }
 }
 
 fn build_runtime(root: &Path, work: &Path, out: &Path) {

@@ -104,21 +104,49 @@ class Package(Crate):
         for name in ("build.rs", "README.md", "LICENSE-MIT", "LICENSE-APACHE", "src/lib.rs", "examples/heap.rs"):
             self.assertEqual(found[name], (CRATE / name).read_bytes())
 
-    def test_a_copy_of_the_folder_builds_or_says_how(self):
-        """'cp -r' copies links into the tree; a compiler that does nothing is enough to see which files are found."""
-        self.must("cp", "-r", CRATE, "links")
-        self.must("cp", "-rL", CRATE, "files")
-        environment = {**self.environment, "CARGO_TARGET_DIR": str(self.tmp / "target"), "CC": "true", "AR": "true"}
+    def copy(self, name, *options):
+        self.must("cp", *options, CRATE, name)
+        return self.tmp / name
 
-        def check(folder, **more):
-            return self.run_program("cargo", "check", "--manifest-path", f"{folder}/Cargo.toml", env={**environment, **more})
+    def check_copy(self, folder, *options, **variables):
+        """A compiler that does nothing is enough to see which files are found."""
+        environment = {**self.environment, "CARGO_TARGET_DIR": str(self.tmp / "target"), "CC": "true", "AR": "true",
+                       "OBJCOPY": "true", **variables}
+        return self.run_program("cargo", "check", "--features", "profiles", *options, "--manifest-path",
+                                folder / "Cargo.toml", env=environment)
 
-        refused = check("links")
+    def assert_builds(self, done):
+        self.assertEqual(done.returncode, 0, done.stderr.decode()[-3000:])
+
+    def test_a_copy_of_the_folder_builds(self):
+        """'cp -r' copies links that lead nowhere, and the note about the tree they came from."""
+        (CRATE / "c/tree").unlink(missing_ok=True)
+        self.assert_builds(self.check_copy(CRATE))
+        self.assert_builds(self.check_copy(self.copy("links", "-r")))
+
+    def test_a_copy_without_its_tree_builds_or_says_how(self):
+        copy = self.copy("links", "-r")
+        (copy / "c/tree").write_text("/nonexistent/tree\n")
+        refused = self.check_copy(copy)
         self.assertNotEqual(refused.returncode, 0)
         self.assertIn("Copy the crate with 'cp -rL'", refused.stderr.decode())
         self.assertNotIn("panicked", refused.stderr.decode())
-        for done in (check("links", ALLOTROPE_SOURCE=str(ROOT)), check("files")):
-            self.assertEqual(done.returncode, 0, done.stderr.decode()[-3000:])
+        self.assert_builds(self.check_copy(copy, ALLOTROPE_SOURCE=str(ROOT)))
+        files = self.copy("files", "-rL")
+        (files / "c/tree").unlink(missing_ok=True)
+        self.assert_builds(self.check_copy(files))
+
+    def test_the_package_builds(self):
+        """The sources of all features: links lead to folders, and nothing outside of the package is needed."""
+        self.cargo("package", "--quiet", "--no-verify", "--allow-dirty")
+        with tarfile.open(self.target / "package" / "allotrope-0.1.0.crate") as crate:
+            crate.extractall(self.tmp)
+        package = self.tmp / "allotrope-0.1.0"
+        self.assertFalse((package / "c/tree").exists())
+        self.assertEqual([path for path in package.rglob("*") if path.is_symlink()], [])
+        self.assert_builds(self.check_copy(package))
+        self.must("cargo", "build", "--manifest-path", package / "Cargo.toml",
+                  env={**self.environment, "CARGO_TARGET_DIR": str(self.tmp / "target")})
 
     def test_the_crate_has_no_dependencies(self):
         self.assertEqual(re.findall(r'^name = "(.*)"$', (CRATE / "Cargo.lock").read_text(), re.M), ["allotrope"])
