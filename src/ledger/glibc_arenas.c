@@ -279,11 +279,15 @@ static uint64_t most_heaps(const struct allo_vmas *vmas)
 	return most;
 }
 
-static bool is_mapped(const struct allo_vmas *vmas, uint64_t start, uint64_t end)
+/* The end of a heap, or of its mapping: a heap may have grown after the mappings were read.  0 if
+ * it is not mapped. */
+static uint64_t mapped_end(const struct allo_vmas *vmas, uint64_t start, uint64_t end)
 {
 	const struct allo_vma *vma = allo_vmas_find(vmas, start);
 
-	return vma && end <= vma->end;
+	if (!vma)
+		return 0;
+	return end < vma->end ? end : vma->end;
 }
 
 /* All other arenas have their own heaps.  The first heap begins with the arena itself.  The process
@@ -305,13 +309,12 @@ static bool add_heaps(struct allo_glibc *glibc, size_t number, const struct allo
 		if (!allo_other_is_resident(memory, heap, sizeof(head)) ||
 		    !allo_other_read(memory, heap, &head, sizeof(head)) ||
 		    head.arena != arena->address || head.size == 0 ||
-		    head.size > ALLO_GLIBC_HEAP_MAX || head.before % ALLO_GLIBC_HEAP_MAX ||
-		    !is_mapped(vmas, heap, heap + head.size))
+		    head.size > ALLO_GLIBC_HEAP_MAX || head.before % ALLO_GLIBC_HEAP_MAX)
 			break;
 		total += head.size;
 		segment.first = heap == first_heap ? (arena->address + arena_size + 15) / 16 * 16
 						   : heap + head_size;
-		segment.end = heap + head.size;
+		segment.end = mapped_end(vmas, heap, heap + head.size);
 		if (arena->top >= segment.first && arena->top < segment.end)
 			segment.top = arena->top;
 		if (segment.first < segment.end && !add_segment(glibc, &segment, err))

@@ -17,7 +17,10 @@ enum {
 	FLAGS = 7,
 	WINDOW = 1 << 20,
 	LOOK = 32, /* bytes of a block that are read: its head and two words of its contents */
-	TRIES = 4,
+	HEAP_GROWTH = 1 << 20, /* what a heap may grow by during the walk */
+	MARKS = 8,
+	MARK_DISTANCE = 1 << 18,
+	TRIES_PER_MARK = 4,
 	FAST_MAX = 1 << 20, /* blocks in fastbins, which are followed one by one */
 	CACHE_LISTS = 64,
 	/* The cache of a thread is a block with 64 counts of two bytes and 64 list heads. */
@@ -240,29 +243,84 @@ static void count_seen(struct walk *walk, const struct seen *seen, bool is_used)
 	count(walk, state, seen->address, seen->address + seen->size);
 }
 
+/* A block to which the walk can return, and what was counted before it. */
+struct mark {
+	uint64_t at;
+	struct allo_glibc_sum sums[ALLO_BLOCK_STATES];
+	size_t next_fast, maybe_caches;
+};
+
 /* The position in a segment. */
 struct position {
 	const struct allo_glibc_segment *segment;
 	uint64_t at, end; /* the current block, and the end to arrive at */
 	struct seen before;
+	struct mark marks[MARKS]; /* the last ones; a ring */
+	unsigned next_mark, marks_set;
 	uint64_t furthest;
-	unsigned tries;
+	unsigned tries; /* at the furthest block */
 };
 
-/* There is no valid block here: reads it and the previous one again, since both may have changed.
- * False after too many tries. */
+/* Called when all blocks before the current one are counted. */
+static void set_mark(const struct walk *walk, struct position *position)
+{
+	const struct mark *last = &position->marks[(position->next_mark + MARKS - 1) % MARKS];
+	struct mark *mark = &position->marks[position->next_mark];
+
+	if (position->marks_set > 0 && position->at - last->at < MARK_DISTANCE)
+		return;
+	mark->at = position->at;
+	memcpy(mark->sums, walk->blocks->sums, sizeof(mark->sums));
+	mark->next_fast = walk->next_fast;
+	mark->maybe_caches = walk->maybe_caches.len;
+	position->next_mark = (position->next_mark + 1) % MARKS;
+	if (position->marks_set < MARKS)
+		position->marks_set++;
+}
+
+/* Returns to the last mark, which is removed. */
+static void return_to_mark(struct walk *walk, struct position *position)
+{
+	const struct mark *mark;
+
+	position->next_mark = (position->next_mark + MARKS - 1) % MARKS;
+	position->marks_set--;
+	mark = &position->marks[position->next_mark];
+	position->at = mark->at;
+	memcpy(walk->blocks->sums, mark->sums, sizeof(mark->sums));
+	walk->next_fast = mark->next_fast;
+	walk->maybe_caches.len = mark->maybe_caches;
+}
+
+/* There is no valid block here.  This block or those before it may have changed: reads again from
+ * the previous block, and now and then from a mark further back.  False after too many tries. */
 static bool step_back(struct walk *walk, struct position *position)
 {
 	if (position->at > position->furthest)
 		position->tries = 0;
 	position->furthest = position->at > position->furthest ? position->at : position->furthest;
-	if (++position->tries > TRIES)
-		return false;
-	walk->window_start = walk->window_end = 0;
-	if (position->before.size > 0)
+	if (++position->tries % TRIES_PER_MARK == 0) {
+		if (position->marks_set == 0 || position->tries > MARKS * TRIES_PER_MARK)
+			return false;
+		return_to_mark(walk, position);
+	} else if (position->before.size > 0) {
 		position->at = position->before.address;
+	}
 	position->before.size = 0;
+	walk->window_start = walk->window_end = 0;
 	return true;
+}
+
+/* The unused end of a heap, which ends with a page.  It or the heap may have grown since the arena
+ * was read. */
+static bool is_top(const struct walk *walk, const struct position *position, uint64_t size)
+{
+	uint64_t left = position->segment->end - position->at;
+
+	if (position->at == position->end)
+		return true;
+	return position->segment->top && size >= left && size - left <= HEAP_GROWTH &&
+	       (position->at + size) % walk->memory->page_size == 0;
 }
 
 /* A heap that no longer grows ends with two fencepost blocks. */
@@ -277,7 +335,7 @@ static bool step(struct walk *walk, struct position *position, struct allo_error
 {
 	const uint64_t *words = look(walk, position->at, position->segment->end);
 	uint64_t size = words[1] & ~(uint64_t)FLAGS;
-	bool is_end = position->at == position->end || is_last(position, size);
+	bool is_end = is_top(walk, position, size) || is_last(position, size);
 
 	ALLO_ASSERT(position->at + LOOK <= position->segment->end);
 	if (!is_end && (!is_size(size, position->end - position->at) || words[1] & IS_MAPPED))
@@ -285,11 +343,12 @@ static bool step(struct walk *walk, struct position *position, struct allo_error
 	count_seen(walk, &position->before, words[1] & BEFORE_IS_USED);
 	position->before = (struct seen){ 0 };
 	if (is_end) {
-		count(walk, position->at == position->end ? ALLO_BLOCK_TOP : ALLO_BLOCK_OWN,
-		      position->at, position->segment->end);
+		count(walk, is_top(walk, position, size) ? ALLO_BLOCK_TOP : ALLO_BLOCK_OWN, position->at,
+		      position->segment->end);
 		position->at = position->segment->end;
 		return false;
 	}
+	set_mark(walk, position);
 	position->before = (struct seen){ position->at, size, words[3] };
 	if (size == CACHE_SIZE && !allo_vec_append(&walk->maybe_caches, &position->at, 1))
 		return allo_fail_memory(err);
