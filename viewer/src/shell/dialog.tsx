@@ -1,12 +1,13 @@
 /* dialog.tsx - a modal dialog; the browser keeps the focus inside and closes it with Escape. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { dialog } from "./dialogs.ts";
 
 export function Dialog({ title, children }: { title: string; children: ComponentChildren }) {
 	const element = useRef<HTMLDialogElement>(null);
 
-	useEffect(() => {
+	// Before the next key: it belongs to the dialog.
+	useLayoutEffect(() => {
 		element.current?.showModal();
 	}, []);
 	return (
