@@ -34,16 +34,20 @@ export function file(t, name, content) {
 
 let browser;
 
+const HANG = 600_000; // milliseconds: a loaded machine is slow
+
 /* Opens a file.  The page must not complain, open dialogs or ask for anything but local files. */
 export async function open(t, path, options = {}) {
 	browser ||= await chromium.launch({
 		executablePath: "/usr/bin/chromium",
+		timeout: HANG,
 		args: ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
 			"--disable-component-update", "--disable-sync"],
 	});
 	const context = await browser.newContext({
 		viewport: { width: 1200, height: 800 }, reducedMotion: "reduce", ...options,
 	});
+	context.setDefaultTimeout(HANG);
 	const page = await context.newPage();
 	const complaints = [];
 

@@ -8,7 +8,7 @@ from allotest import ALLO, ENVIRONMENT
 from recordings import CaptureTest, built
 
 # `make stress` asks for more.
-EVENTS = int(os.environ.get("ALLO_TRUTH_EVENTS", 2_000_000))
+EVENTS = int(os.environ.get("ALLO_TRUTH_EVENTS", 1_000_000))
 NEVER = 2**63 - 1
 
 # Blocks by the function of the program that allocated them.

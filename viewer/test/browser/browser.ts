@@ -44,9 +44,12 @@ export async function serve(engine: Answering): Promise<{ server: Server; url: s
 
 let browser: Browser | undefined;
 
+const HANG = 600_000; // milliseconds: a loaded machine is slow
+
 async function launch(): Promise<Browser> {
 	browser ??= await chromium.launch({
 		executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+		timeout: HANG,
 		args: [
 			"--headless",
 			"--no-sandbox",
@@ -74,6 +77,7 @@ export async function newPage(t: TestContext, options: BrowserContextOptions = {
 		reducedMotion: "reduce",
 		...options,
 	});
+	context.setDefaultTimeout(HANG);
 	const page = await context.newPage();
 	const complaints: string[] = [];
 
