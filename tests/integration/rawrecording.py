@@ -64,13 +64,16 @@ class Bytes:
         return self.data[self.at - 1]
 
     def varint(self):
-        value = shift = 0
-        while True:
-            byte = self.byte()
+        data, at, value, shift = self.data, self.at, 0, 0
+        while at < len(data):
+            byte = data[at]
+            at += 1
             value |= (byte & 0x7F) << shift
             if byte < 0x80:
+                self.at = at
                 return value
             shift += 7
+        raise Cut
 
     def take(self, count):
         self.at += count

@@ -102,9 +102,10 @@ def can_be_of_calls_under_way(recording, addresses):
 
 
 def must_balance(path, inherits, has_begun_late=False):
-    """Allocations and frees of an address alternate; a child may free blocks of its parent."""
+    """Allocations and frees of an address alternate; a child may free blocks of its parent.  Returns the recording,
+    unless it is too large to be read here."""
     if path.stat().st_size > LARGE:
-        return
+        return None
     recording = RawRecording(path)
     wrong = {address: count for address, count in recording.unbalanced().items()
              if not (inherits and count == -1)}
@@ -114,6 +115,7 @@ def must_balance(path, inherits, has_begun_late=False):
         raise Wrong(f"{path.name}: {len(wrong)} addresses out of balance, {address:#x} by {count}")
     if recording.dropped:
         raise Wrong(f"{path.name}: {recording.dropped} events dropped")
+    return recording
 
 
 class Folder:
