@@ -343,8 +343,8 @@ static bool step(struct walk *walk, struct position *position, struct allo_error
 	count_seen(walk, &position->before, words[1] & BEFORE_IS_USED);
 	position->before = (struct seen){ 0 };
 	if (is_end) {
-		count(walk, is_top(walk, position, size) ? ALLO_BLOCK_TOP : ALLO_BLOCK_OWN, position->at,
-		      position->segment->end);
+		count(walk, is_top(walk, position, size) ? ALLO_BLOCK_TOP : ALLO_BLOCK_OWN,
+		      position->at, position->segment->end);
 		position->at = position->segment->end;
 		return false;
 	}
