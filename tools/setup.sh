@@ -81,7 +81,7 @@ needs() {
 		/usr/share/perl5/Devel/NYTProf/flamegraph.pl libdevel-nytprof-perl
 		node nodejs
 		npm npm
-		chromium chromium
+		chromium-headless-shell chromium-headless-shell
 		zstd zstd
 		less less
 		/usr/bin/time time

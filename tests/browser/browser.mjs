@@ -39,9 +39,9 @@ const HANG = 600_000; // milliseconds: a loaded machine is slow
 /* Opens a file.  The page must not complain, open dialogs or ask for anything but local files. */
 export async function open(t, path, options = {}) {
 	browser ||= await chromium.launch({
-		executablePath: "/usr/bin/chromium",
+		executablePath: "/usr/bin/chromium-headless-shell",
 		timeout: HANG,
-		args: ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
+		args: ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
 			"--disable-component-update", "--disable-sync"],
 	});
 	const context = await browser.newContext({

@@ -6,7 +6,7 @@
  *     ALLO=PROGRAM GOLDEN=FOLDER node test/run.mjs real    tests with the real engine
  *     PICTURES=FOLDER node test/run.mjs pictures    pictures of every view, to look at
  *
- * CHROMIUM names another browser than /usr/bin/chromium.
+ * CHROMIUM names another browser than /usr/bin/chromium-headless-shell.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";

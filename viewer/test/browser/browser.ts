@@ -48,10 +48,9 @@ const HANG = 600_000; // milliseconds: a loaded machine is slow
 
 async function launch(): Promise<Browser> {
 	browser ??= await chromium.launch({
-		executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+		executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium-headless-shell",
 		timeout: HANG,
 		args: [
-			"--headless",
 			"--no-sandbox",
 			"--disable-gpu",
 			"--no-first-run",
