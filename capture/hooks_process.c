@@ -8,6 +8,7 @@
 #include "capture/process.h"
 #include "capture/real.h"
 #include "capture/record.h"
+#include "capture/session.h"
 #include "capture/system.h"
 
 #include <stdlib.h>
@@ -16,10 +17,14 @@
 static _Noreturn void leave(int status, void (*real)(int))
 {
 	allo_control_end();
-	allo_resident_end();
-	/* Not inside of a hook that a signal handler has interrupted: its counters are in use. */
-	if (!allo_self || allo_self->phase != ALLO_THREAD_BUSY)
-		allo_announce_counts();
+	if (allo_session_hold_within(ALLO_SESSION_EXIT_MS)) {
+		allo_resident_end();
+		/* Not inside of a hook that a signal handler has interrupted: its counters are in
+		 * use. */
+		if (!allo_self || allo_self->phase != ALLO_THREAD_BUSY)
+			allo_announce_counts();
+		allo_session_let_go();
+	}
 	if (real)
 		real(status);
 	for (;;)

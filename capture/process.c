@@ -182,15 +182,8 @@ __attribute__((constructor)) static void start(int count, char **words)
 	pthread_atfork(NULL, NULL, after_fork);
 }
 
-/* Destructors that run later are still recorded. */
-__attribute__((destructor)) static void end(void)
+static void complete_recording(struct allo_recorder *r)
 {
-	struct allo_recorder *r = allo_recorder;
-
-	allo_control_end();
-	allo_pace_end();
-	if (!r || !allo_recorder_is_on())
-		return;
 	allo_sampler_flush_all();
 	allo_recorder_update_clock();
 	allo_resident_end();
@@ -199,5 +192,21 @@ __attribute__((destructor)) static void end(void)
 	ALLO_DEBUG(ALLO_DEBUG_SESSION, "exit: recording complete, %lu slots",
 		   (unsigned long)__atomic_load_n(&r->head->slots, __ATOMIC_RELAXED));
 	allo_announce_counts();
-	allo_session_exits();
+}
+
+/* Destructors that run later are still recorded. */
+__attribute__((destructor)) static void end(void)
+{
+	bool is_recorded;
+
+	allo_control_end();
+	allo_pace_end();
+	if (!allo_session_hold_within(ALLO_SESSION_EXIT_MS))
+		return;
+	is_recorded = allo_recorder_is_on();
+	if (is_recorded)
+		complete_recording(allo_recorder);
+	allo_session_let_go();
+	if (is_recorded)
+		allo_session_exits();
 }

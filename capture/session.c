@@ -35,6 +35,17 @@ bool allo_session_try_hold(void)
 	return allo_process && allo_recorder && allo_spin_try(&allo_process->is_controlled);
 }
 
+bool allo_session_hold_within(unsigned ms)
+{
+	bool is_held = allo_session_try_hold();
+
+	for (unsigned i = 0; !is_held && allo_process && allo_recorder && i < ms; i++) {
+		allo_sleep_ns(1000000);
+		is_held = allo_session_try_hold();
+	}
+	return is_held;
+}
+
 void allo_session_let_go(void)
 {
 	unlock();
@@ -305,19 +316,13 @@ const char *allo_stop(void)
 
 /* From outside, by the control thread. */
 
-/* Waits a second at most: the program holds the lock while it converts a recording. */
+/* The program holds the lock while it converts a recording. */
 static bool lock_soon(void)
 {
-	enum { SLEEP_NS = 1000000, TRIES = 1000 };
-
-	if (!is_ready())
-		return false;
-	for (unsigned i = 0; i < TRIES; i++) {
-		if (allo_spin_try(&allo_process->is_controlled))
-			return true;
-		allo_sleep_ns(SLEEP_NS);
-	}
-	return allo_set_error("the program itself is starting or stopping a recording; try again");
+	return is_ready() &&
+	       (allo_session_hold_within(1000) ||
+		allo_set_error(
+			"the program itself is starting or stopping a recording; try again"));
 }
 
 static enum allo_session_state state_of(void)

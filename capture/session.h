@@ -16,9 +16,14 @@ void allo_session_exits(void);
  * records. */
 bool allo_session_path(char path[PATH_MAX]);
 
+/* How long a process that exits waits.  A thread that stops the recording does what is left to do;
+ * other holders let go within microseconds, or when they get a processor again. */
+enum { ALLO_SESSION_EXIT_MS = 100 };
+
 /* Keeps recordings from starting or ending until allo_session_let_go.  False if one is starting
- * or ending right now.  The caller must not start or stop one. */
+ * or ending right now; the second waits for it.  The caller must not start or stop one. */
 bool allo_session_try_hold(void);
+bool allo_session_hold_within(unsigned ms);
 void allo_session_let_go(void);
 
 /* For the control thread. */

@@ -221,6 +221,9 @@ class Ends(Inside):
         sizes = [self.sizes(path.name) for path in self.tmp.glob("f.*.allo")]
         self.assertEqual(sorted((s[1009], s[1013]) for s in sizes), [(0, 1), (1, 0)])
 
+    def test_a_process_may_end_while_a_thread_stops_its_recording(self):
+        self.assertEqual(self.inside("ends-while-restarting", "r.allo"), "0 failed\n")
+
     def test_exit_writes_the_requested_format(self):
         self.inside("ends", "e.json", "thread", "dhat", status=7)
         profile = json.loads((self.tmp / "e.json").read_text())

@@ -450,6 +450,46 @@ static int ends(char **arguments)
 	return 0;
 }
 
+static void *restart_all_the_time(void *config)
+{
+	for (;;) {
+		allo_start(config);
+		allo_stop();
+		usleep(200);
+	}
+	return config;
+}
+
+static void end_by(void (*leave)(int), const struct allo_config *config, unsigned delay_us)
+{
+	pthread_t thread;
+
+	must_start(config); /* the first one takes far longer than the others */
+	must_stop();
+	if (pthread_create(&thread, NULL, restart_all_the_time, (void *)config) != 0)
+		_exit(1);
+	usleep(delay_us);
+	leave(0);
+}
+
+/* Processes that end while a thread starts and stops recordings. */
+static int ends_while_restarting(char **arguments)
+{
+	struct allo_config config = { .path = arguments[0] };
+	int failed = 0;
+
+	for (unsigned i = 0; i < 300; i++) {
+		int status = 1;
+
+		if (fork() == 0)
+			end_by(i % 2 ? _exit : exit, &config, i * 7);
+		wait(&status);
+		failed += status != 0;
+	}
+	fprintf(stderr, "%d failed\n", failed);
+	return 0;
+}
+
 static int misuse(char **arguments)
 {
 	struct allo_config nowhere = { .path = "/no/such/folder/x.allo" };
@@ -508,11 +548,13 @@ int main(int count, char **arguments)
 		const char *word;
 		int (*run)(char **arguments);
 	} words[] = {
-		{ "ad-hoc", ad_hoc },     { "dumps", dumps },   { "ends", ends },
-		{ "handover", handover }, { "heap", heap },     { "labels", labels },
-		{ "limits", limits },     { "misuse", misuse }, { "restarts", restarts },
-		{ "samples", samples },   { "scopes", scopes }, { "storm", storm },
-		{ "waits", waits },
+		{ "ad-hoc", ad_hoc },     { "dumps", dumps },
+		{ "ends", ends },         { "ends-while-restarting", ends_while_restarting },
+		{ "handover", handover }, { "heap", heap },
+		{ "labels", labels },     { "limits", limits },
+		{ "misuse", misuse },     { "restarts", restarts },
+		{ "samples", samples },   { "scopes", scopes },
+		{ "storm", storm },       { "waits", waits },
 	};
 
 	for (size_t i = 0; count > 1 && i < sizeof(words) / sizeof(words[0]); i++) {
