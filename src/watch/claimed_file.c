@@ -2,29 +2,31 @@
 #include "watch/claimed_file.h"
 
 #include "base/defer.h"
+#include "watch/mapped_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Whether a process has mapped a file with this inode to write to it, so that it may write it. */
-static bool has_mapped(pid_t pid, ino_t inode)
+/* Whether a process has mapped a file to write to it, so that it may write it. */
+static bool has_mapped(pid_t pid, int fd)
 {
-	char path[64], *line = NULL;
+	char path[64], permissions[8], *line = NULL;
+	struct allo_mapped_file file;
 	bool is_found = false;
-	uint64_t found;
 	size_t room = 0;
 	FILE *maps;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	maps = pid > 0 ? fopen(path, "re") : NULL;
 	while (maps && !is_found && getline(&line, &room, maps) > 0)
-		is_found = sscanf(line, "%*s rw-s %*s %*s %" SCNu64, &found) == 1 && found == inode;
+		is_found = sscanf(line, "%*s %7s", permissions) == 1 &&
+			   strcmp(permissions, "rw-s") == 0 &&
+			   allo_mapped_file_parse(line, &file) && allo_mapped_file_is(&file, fd);
 	free(line);
 	if (maps)
 		fclose(maps);
@@ -37,7 +39,7 @@ static bool is_acceptable(int fd, pid_t pid, uid_t uid)
 	struct stat status;
 
 	return fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-	       (status.st_uid == uid || uid == 0 || has_mapped(pid, status.st_ino));
+	       (status.st_uid == uid || uid == 0 || has_mapped(pid, fd));
 }
 
 int allo_claimed_file_open(const char *path, pid_t pid, uid_t uid)

@@ -58,7 +58,7 @@ uint64_t allo_inner_pid(uint64_t pid)
 struct mapping {
 	pid_t pid; /* of the process */
 	uint64_t inner_pid;
-	uint64_t inode;
+	struct allo_mapped_file identity;
 	const char *path;
 };
 
@@ -83,8 +83,8 @@ static bool parse(char *line, struct mapping *mapping)
 		return false;
 	line[strcspn(line, "\n")] = '\0';
 	mapping->path = path;
-	return sscanf(permissions + 6, "%" SCNx64 " %*s %" SCNu64, &offset, &mapping->inode) == 2 &&
-	       offset == 0;
+	return sscanf(permissions + 6, "%" SCNx64, &offset) == 1 && offset == 0 &&
+	       allo_mapped_file_parse(line, &mapping->identity);
 }
 
 /* The name of the program is that of its first argument, which the runtime reports as well. */
@@ -123,8 +123,8 @@ static bool is_recording(int fd, const struct allo_mapped_recording *found)
 {
 	struct stat file;
 
-	return fstat(fd, &file) == 0 && file.st_ino == found->inode &&
-	       is_trusted(&file, found->uid);
+	return fstat(fd, &file) == 0 && is_trusted(&file, found->uid) &&
+	       allo_mapped_file_is(&found->identity, fd);
 }
 
 /* Opens a path without waiting for a FIFO, and reads the head if it is the mapped file. */
@@ -133,7 +133,7 @@ static bool read_head(const struct mapping *mapping, struct allo_mapped_recordin
 	ALLO_DEFER(allo_close_fd)
 	int fd = open(found->place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
-	found->inode = mapping->inode;
+	found->identity = mapping->identity;
 	if (fd < 0 || !is_recording(fd, found) ||
 	    pread(fd, &found->head, sizeof(found->head), 0) != sizeof(found->head) ||
 	    !is_head(&found->head, mapping->inner_pid))

@@ -8,6 +8,7 @@
 #ifndef ALLO_WATCH_MAPPED_RECORDING_H
 #define ALLO_WATCH_MAPPED_RECORDING_H
 
+#include "watch/mapped_file.h"
 #include "wire/layout.h"
 
 #include <limits.h>
@@ -22,7 +23,7 @@ struct allo_mapped_recording {
 	char place[2 * PATH_MAX]; /* as we see it */
 	char program[64];         /* the name of the program */
 	struct allo_wire_head head;
-	uint64_t inode;
+	struct allo_mapped_file identity;
 };
 
 /* Finds the recording of a process, or the sign that one will begin.  False if there is neither, or

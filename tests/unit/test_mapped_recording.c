@@ -6,9 +6,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 static const char argument[] = "/usr/bin/prog";
 
@@ -102,6 +105,65 @@ static void a_file_that_was_replaced_is_not_believed(void **state)
 	munmap(mapped, ALLO_SLOT_SIZE);
 }
 
+/* A file system of our own, where the first file has the same inode each time. */
+static bool mount_at(const char *folder)
+{
+	return mount("none", folder, "tmpfs", 0, NULL) == 0;
+}
+
+static bool can_mount(const char *folder)
+{
+	return (unshare(CLONE_NEWNS) == 0 || unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0) &&
+	       mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 && mount_at(folder);
+}
+
+enum { SEEN_BEFORE = 1, SEEN_AFTER = 2, SAME_INODE = 4, NO_MOUNTS = 8 };
+
+static ino_t inode_of(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 ? status.st_ino : 0;
+}
+
+/* Covers the mapped file by an equal one on another device. */
+static int cover(struct scratch *scratch, const char *folder)
+{
+	struct allo_mapped_recording found;
+	const char *path;
+	int seen = 0;
+	ino_t inode;
+
+	if (!can_mount(folder))
+		return NO_MOUNTS;
+	path = write_head(scratch, "mounted/x.allo", 1);
+	inode = inode_of(path);
+	map(path, MAP_SHARED);
+	seen |= find(&found) ? SEEN_BEFORE : 0;
+	mount_at(folder);
+	write_head(scratch, "mounted/x.allo", 1);
+	seen |= inode_of(path) == inode ? SAME_INODE : 0;
+	seen |= find(&found) ? SEEN_AFTER : 0;
+	return seen;
+}
+
+static void an_equal_inode_on_another_device_is_another_file(void **state)
+{
+	const char *folder = scratch_path(*state, "mounted");
+	int status;
+	pid_t child;
+
+	assert_int_equal(mkdir(folder, 0700), 0);
+	child = fork();
+	if (child == 0)
+		_exit(cover(*state, folder));
+	assert_int_equal(waitpid(child, &status, 0), child);
+	rmdir(folder);
+	if (WEXITSTATUS(status) == NO_MOUNTS)
+		skip();
+	assert_int_equal(status, W_EXITCODE(SEEN_BEFORE | SAME_INODE, 0));
+}
+
 static void the_first_reason_to_stop_stays(void **state)
 {
 	const char *path = write_head(*state, "x.allo", 1);
@@ -165,6 +227,7 @@ int main(void)
 		SCRATCH_TEST(the_last_recording_is_found),
 		SCRATCH_TEST(other_mappings_are_no_recordings),
 		SCRATCH_TEST(a_file_that_was_replaced_is_not_believed),
+		SCRATCH_TEST(an_equal_inode_on_another_device_is_another_file),
 		SCRATCH_TEST(the_first_reason_to_stop_stays),
 		SCRATCH_TEST(marks_follow_one_another),
 		SCRATCH_TEST(a_mark_changes_no_other_file),
