@@ -64,7 +64,7 @@ struct mapping {
 
 /* Whether a line "START-END r--s 00010000 08:01 INODE   /path" of /proc/PID/maps is the sign of
  * wire/layout.h. */
-static bool is_sign(const char *line)
+static bool is_sign_mapping(const char *line)
 {
 	uint64_t start, end, offset;
 
@@ -179,7 +179,7 @@ bool allo_mapped_recording_find(pid_t pid, struct allo_mapped_recording *found)
 		return false;
 	mapping.inner_pid = allo_inner_pid((uint64_t)pid);
 	while (getline(&line, &room, maps) > 0) {
-		has_sign |= is_sign(line);
+		has_sign |= is_sign_mapping(line);
 		if (!parse(line, &mapping) || !verify(&mapping, &candidate) ||
 		    (is_found &&
 		     candidate.head.first.monotonic_ns < found->head.first.monotonic_ns))
