@@ -190,7 +190,6 @@ static void set_live(struct process *process, const char *why)
 /* Live blocks come from the process or, if it writes one, from its recording. */
 static void read_live(struct process *process)
 {
-	struct allo_text path = allo_ledger_recording(&process->vmas);
 	const struct allo_heap_memory *heap = &process->snapshot.heap;
 	struct allo_error why = { 0 };
 
@@ -198,13 +197,13 @@ static void read_live(struct process *process)
 						   .live_blocks = heap->live_blocks };
 	if (heap->live_bytes != ALLO_UNKNOWN)
 		set_live(process, "");
-	else if (path.len == 0)
+	else if (allo_ledger_recording(&process->vmas).len == 0)
 		set_live(process, "the process is not recorded");
 	else if (process->opt->watch)
 		set_live(process, "--watch does not read the recording");
-	else if (!allo_heap_counts_of_file(path, process->pid,
-					   allo_common_host(&process->opt->common), &process->live,
-					   &why))
+	else if (!allo_heap_counts_of_pid((pid_t)process->pid,
+					  allo_common_host(&process->opt->common), &process->live,
+					  &why))
 		set_live(process, why.message);
 	else
 		set_live(process, "");

@@ -5,10 +5,9 @@
 #include "replay/summary.h"
 #include "watch/claimed_file.h"
 #include "watch/control_client.h"
+#include "watch/mapped_recording.h"
 
-#include <inttypes.h>
-#include <limits.h>
-#include <stdio.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #define AT(field) offsetof(struct allo_heap_counts, field)
@@ -82,13 +81,13 @@ bool allo_heap_counts_replay(struct allo_recorded_processes *list,
 	return file && replay(file, host, counts, err);
 }
 
-bool allo_heap_counts_of_file(struct allo_text path, uint64_t pid, const struct allo_host *host,
-			      struct allo_heap_counts *counts, struct allo_error *err)
+bool allo_heap_counts_of_pid(pid_t pid, const struct allo_host *host,
+			     struct allo_heap_counts *counts, struct allo_error *err)
 {
-	char whole[PATH_MAX];
+	struct allo_mapped_recording found;
 
-	if ((size_t)snprintf(whole, sizeof(whole), "/proc/%" PRIu64 "/root%.*s", pid, (int)path.len,
-			     path.data) >= sizeof(whole))
-		return allo_fail(err, ALLO_IO, ALLO_NOWHERE, "the recording's path is too long");
-	return replay(whole, host, counts, err);
+	if (!allo_mapped_recording_find(pid, &found) || found.is_waiting)
+		return allo_fail(err, ALLO_IO, ALLO_NOWHERE,
+				 "the recording of the process cannot be found");
+	return replay(found.place, host, counts, err);
 }

@@ -25,8 +25,8 @@ bool allo_heap_counts_replay(struct allo_recorded_processes *list,
 			     const struct allo_host *host, struct allo_heap_counts *counts,
 			     struct allo_error *err);
 
-/* From a recording whose path is the one that process `pid` sees. */
-bool allo_heap_counts_of_file(struct allo_text path, uint64_t pid, const struct allo_host *host,
-			      struct allo_heap_counts *counts, struct allo_error *err);
+/* From the recording that process `pid` has mapped, in whichever mount namespace or root. */
+bool allo_heap_counts_of_pid(pid_t pid, const struct allo_host *host,
+			     struct allo_heap_counts *counts, struct allo_error *err);
 
 #endif

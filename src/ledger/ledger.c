@@ -50,8 +50,8 @@ static bool is_recording(const struct allo_vma *vma)
 
 	if (allo_text_ends(name, ALLO_TEXT(" (deleted)")))
 		name.len -= strlen(" (deleted)");
-	return vma->kind == ALLO_VMA_FILE && vma->is_shared && vma->is_writable &&
-	       allo_text_ends(name, ALLO_TEXT(".allo"));
+	return (vma->kind == ALLO_VMA_FILE || vma->kind == ALLO_VMA_SHMEM) && vma->is_shared &&
+	       vma->is_writable && allo_text_ends(name, ALLO_TEXT(".allo"));
 }
 
 /* The library; `vma` is in the sorted list, so its .bss has the file's mapping before it. */

@@ -6,6 +6,8 @@ import pathlib
 import re
 import signal
 import subprocess
+import sys
+import unittest
 
 from allotest import ALLO, BUILD, ENVIRONMENT, HANG, IS_ROOT, ROOT, Test
 from recordings import RUNTIME, built
@@ -122,6 +124,33 @@ class Ledger(MemoryTest):
         self.assertGreater(parts["profiler"]["rss_bytes"], 500 << 10)
         self.assert_near(parts["unexplained"]["rss_bytes"], PLAIN_MAP)
         self.assertEqual(found["ledger"]["notes"], [])
+
+    def mem_elsewhere(self, *command):
+        """allo mem of a recorded program in another part of the file system."""
+        environment = {**ENVIRONMENT, "ALLO_OUTPUT": str(self.tmp / "inner" / "x.allo")}
+        (self.tmp / "inner").mkdir()
+        process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   cwd=self.tmp, env=environment)
+        with process:
+            self.assertTrue(process.stdout.readline())
+            found = self.mem(process.pid)
+            process.stdin.close()
+        return found
+
+    @unittest.skipUnless(IS_ROOT, "only root can mount a file system and read another user namespace")
+    def test_the_recording_may_be_in_another_mount_namespace(self):
+        found = self.mem_elsewhere("unshare", "--mount", "sh", "-c",
+                                   f'mount -t tmpfs none inner && LD_PRELOAD={RUNTIME} exec "$0"', built("memory.c"))
+        self.assertFalse((self.tmp / "inner" / "x.allo").exists())
+        self.assertEqual(found["ledger"]["notes"], [])
+        self.assertGreater(found["parts"]["live"]["blocks"], 1000)
+
+    @unittest.skipUnless(IS_ROOT, "only root can change the root directory")
+    def test_the_recorded_program_may_have_another_root(self):
+        found = self.mem_elsewhere("env", f"LD_PRELOAD={RUNTIME}", sys.executable, "-c",
+                                   "import os, sys; os.chroot('inner'); print(1, flush=True); sys.stdin.read()")
+        self.assertEqual(found["ledger"]["notes"], [])
+        self.assertGreater(found["parts"]["live"]["blocks"], 1000)
 
     def test_a_sampled_recording_is_an_estimate(self):
         with self.running("small") as pid:
