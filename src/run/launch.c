@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -284,12 +285,18 @@ static void wait_for_end(struct child *child, const sigset_t *set)
 		;
 }
 
+/* Not ru_maxrss, which exec keeps: it may be the peak of the program that started us. */
 static uint64_t own_peak(void)
 {
-	struct rusage usage = { 0 };
+	FILE *file = fopen("/proc/self/status", "re");
+	uint64_t kib = 0;
+	char line[256];
 
-	getrusage(RUSAGE_SELF, &usage);
-	return (uint64_t)usage.ru_maxrss * 1024;
+	while (file && kib == 0 && fgets(line, sizeof(line), file))
+		sscanf(line, "VmHWM: %" SCNu64, &kib);
+	if (file)
+		fclose(file);
+	return kib * 1024;
 }
 
 bool allo_launch(struct allo_launch *launch, struct allo_error *err)

@@ -72,6 +72,14 @@ class Coverage(CaptureTest):
         self.assertEqual(done.returncode, -9, done.stderr)
         self.assertGreater(self.resident(path)["peak_bytes"], 60 * MIB)
 
+    def test_a_large_launcher_does_not_hide_the_peak(self):
+        launcher = "import subprocess, sys; kept = b'x' * (200 << 20); subprocess.run(sys.argv[1:])"
+        program = f"x = bytearray({60 * MIB}); import os; os.kill(os.getpid(), 9)"
+        self.must(sys.executable, "-c", launcher, ALLO, "run", "-q", "-o", "killed.allo", sys.executable, "-c", program)
+        peak = self.resident("killed.allo")["peak_bytes"]
+        self.assertGreater(peak, 60 * MIB)
+        self.assertLess(peak, 150 * MIB)
+
     def test_the_rest_is_told(self):
         process = self.start(built("resident.c"), "20", "60", options=())
         self.sampled(80 * MIB)
