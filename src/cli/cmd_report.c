@@ -4,7 +4,7 @@
 #include "cli/common.h"
 #include "cli/desktop.h"
 #include "cli/output_name.h"
-#include "engine/store_names.h"
+#include "engine/portable_copy.h"
 #include "page/report_page.h"
 #include "profile/naming.h"
 #include "report/messages.h"
@@ -58,6 +58,7 @@ struct contents {
 	struct allo_report_file files[FILES_MAX];
 	char *copies[FILES_MAX]; /* names of temporary files */
 	size_t count;
+	struct allo_notes notes;
 };
 
 static void contents_done(struct contents *contents)
@@ -105,8 +106,6 @@ static bool add_file(struct contents *contents, const char *path,
 		     const struct allo_source_options *reading, struct allo_error *err)
 {
 	struct allo_report_file *file = &contents->files[contents->count];
-	struct allo_output_options replace = { .replace = true };
-	struct allo_stored_frames stored;
 	bool has_addresses;
 
 	*file = (struct allo_report_file){ allo_basename(allo_text_of(path)).data, path };
@@ -116,7 +115,7 @@ static bool add_file(struct contents *contents, const char *path,
 		contents->copies[contents->count] = name_copy(err);
 		file->path = contents->copies[contents->count];
 		if (!file->path ||
-		    !allo_store_names(path, file->path, reading, &replace, &stored, err))
+		    !allo_portable_copy(path, file->path, reading, &contents->notes, err))
 			return false;
 	}
 	contents->count++;
@@ -201,6 +200,7 @@ static bool run_report(const void *options_given, char **paths, struct allo_erro
 	    !allo_report_page_write(&page, &out, err) || !check_size(opt, &out, err) ||
 	    !allo_output_finish(&out, err))
 		return false;
+	allo_say_missing(&contents.notes);
 	present(opt, name, allo_output_size(&out));
 	return true;
 }

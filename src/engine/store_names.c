@@ -20,8 +20,8 @@ static bool check_place(const struct allo_recording *recording, const char *targ
 
 /* Stored names with lines stay.  Others are looked up again, and stay if nothing better than an
  * offset is found. */
-static bool find_names(struct allo_source *source, struct allo_profile *profile,
-		       struct allo_error *err)
+bool allo_find_names(struct allo_source *source, struct allo_profile *profile,
+		     struct allo_error *err)
 {
 	struct allo_source_options names = source->options, offsets = source->options;
 	ALLO_DEFER(allo_free_pointer) allo_stack_id *stacks = NULL;
@@ -46,8 +46,8 @@ static bool make_tables(const char *path, const char *target,
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
 
 	if (!allo_source_open_recording(&source, path, options, "frames without names", err) ||
-	    !check_place(&source.recording, target, err) || !find_names(&source, &profile, err) ||
-	    !allo_name_tables_of(tables, &profile, err))
+	    !check_place(&source.recording, target, err) ||
+	    !allo_find_names(&source, &profile, err) || !allo_name_tables_of(tables, &profile, err))
 		return false;
 	*stored = (struct allo_stored_frames){ profile.frames.len > 0 ? profile.frames.len - 1 : 0,
 					       tables->frames, tables->with_line };

@@ -267,15 +267,14 @@ static bool may_free_unknown(const struct builder *builder)
 	return head->min_size > 0 || head->has_earlier || builder->replay->window.threads;
 }
 
-static void set_notes(struct builder *builder)
+void allo_recording_note_gaps(const struct allo_recording *recording, struct allo_notes *notes)
 {
-	const struct allo_recording *recording = builder->recording;
 	const struct allo_gaps *gaps = &recording->gaps;
 	struct allo_pos damage = { .file = recording->name, .byte = gaps->damaged_at + 1 };
 	const struct {
 		enum allo_note note;
 		uint64_t count;
-	} notes[] = {
+	} found[] = {
 		{ ALLO_NOTE_CUT, gaps->is_cut },
 		{ ALLO_NOTE_KILLED, recording->head.end == ALLO_END_NONE },
 		{ ALLO_NOTE_MISSING_BLOCKS, gaps->missing_pages },
@@ -288,16 +287,24 @@ static void set_notes(struct builder *builder)
 		{ ALLO_NOTE_LOST_PROCESSES, recording->head.losses.children },
 		{ ALLO_NOTE_EARLY_END, allo_end_is_early(recording->head.end) },
 		{ ALLO_NOTE_NO_CLOCK, gaps->has_no_clock },
-		/* Frees of blocks below min_size are recorded. */
-		{ ALLO_NOTE_UNKNOWN_FREE,
-		  may_free_unknown(builder) ? 0 : builder->heap.blocks.unknown_frees },
-		{ ALLO_NOTE_SATURATED, builder->heap.blocks.overflows },
-		{ ALLO_NOTE_SATURATED, builder->heap.has_long_lifetimes },
 	};
 
-	for (size_t i = 0; i < sizeof(notes) / sizeof(*notes); i++)
-		allo_note_many(&builder->profile->notes, notes[i].note, notes[i].count,
-			       notes[i].note == ALLO_NOTE_DAMAGED_BLOCKS ? damage : ALLO_NOWHERE);
+	for (size_t i = 0; i < sizeof(found) / sizeof(*found); i++)
+		allo_note_many(notes, found[i].note, found[i].count,
+			       found[i].note == ALLO_NOTE_DAMAGED_BLOCKS ? damage : ALLO_NOWHERE);
+}
+
+static void set_notes(struct builder *builder)
+{
+	const struct allo_live_blocks *blocks = &builder->heap.blocks;
+	struct allo_notes *notes = &builder->profile->notes;
+
+	allo_recording_note_gaps(builder->recording, notes);
+	/* Frees of blocks below min_size are recorded. */
+	if (!may_free_unknown(builder))
+		allo_note_many(notes, ALLO_NOTE_UNKNOWN_FREE, blocks->unknown_frees, ALLO_NOWHERE);
+	allo_note_many(notes, ALLO_NOTE_SATURATED, blocks->overflows, ALLO_NOWHERE);
+	allo_note_many(notes, ALLO_NOTE_SATURATED, builder->heap.has_long_lifetimes, ALLO_NOWHERE);
 }
 
 /* Counts stacks with allocations; a stack may have several sites. */

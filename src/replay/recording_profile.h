@@ -45,4 +45,8 @@ bool allo_profile_from_recording(struct allo_profile *profile, struct allo_recor
 				 const struct allo_replay *replay, struct allo_summary *summary,
 				 struct allo_error *err);
 
+/* Notes the gaps that are known: all of a packed recording that is intact, and of any recording
+ * after a replay. */
+void allo_recording_note_gaps(const struct allo_recording *recording, struct allo_notes *notes);
+
 #endif

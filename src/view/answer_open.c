@@ -241,6 +241,7 @@ static void put_notes(struct allo_json_out *json, const struct allo_notes *notes
 		allo_json_out_member_u64(json, "count", notes->of[n].count);
 		allo_json_out_member_text(json, "text",
 					  allo_text_of(allo_note_text(notes, (enum allo_note)n)));
+		add_bool(json, "gap", allo_note_is_gap((enum allo_note)n));
 		allo_json_out_end(json);
 	}
 	allo_json_out_end(json);

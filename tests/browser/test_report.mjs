@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { allo, alloJson, closeBrowser, folder, golden, open } from "./browser.mjs";
+import { allo, alloJson, closeBrowser, file, folder, golden, open } from "./browser.mjs";
 
 after(closeBrowser);
 
@@ -72,4 +72,22 @@ test("a file that is dropped onto an empty report is shown", async (t) => {
 	}, bytes);
 	await shown(page, "overview");
 	assert.match(await page.title(), /dropped\.json/);
+});
+
+test("a cut recording is shown with its gaps in every view", async (t) => {
+	const whole = readFileSync(golden("allo/shuffled.allo"));
+	const page = await open(t, report(t, file(t, "cut.allo", whole.subarray(0, -40))));
+
+	await shown(page, "overview");
+	assert.match(await page.textContent('[data-testid="gaps"]'), /1 file ends before its recording does/);
+	await page.click('[data-testid="view-flame"]');
+	await shown(page, "flame");
+	assert.equal(await page.isVisible('[data-testid="gaps"]'), true);
+});
+
+test("an intact recording has no gaps", async (t) => {
+	const page = await open(t, report(t, golden("allo/server.allo")));
+
+	await shown(page, "overview");
+	assert.equal(await page.$('[data-testid="gaps"]'), null);
 });

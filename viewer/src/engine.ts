@@ -64,7 +64,8 @@ export interface OpenHead {
 	threads?: { id: number; name: string }[];
 	modules: { path: string; own: boolean }[];
 	calls: number;
-	notes: { count: number; text: string }[];
+	/* gap: data are missing. */
+	notes: { count: number; text: string; gap?: boolean }[];
 	coverage?: { resident_bytes: number; heap_bytes: number };
 }
 

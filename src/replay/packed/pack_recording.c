@@ -116,7 +116,8 @@ static bool write_pages(struct packer *packer, const struct allo_piece *pieces, 
 
 static bool write_tables(struct packer *packer, struct allo_error *err)
 {
-	const struct allo_recording *recording = &packer->recording;
+	struct allo_recording *recording = &packer->recording;
+	struct allo_gaps known = recording->gaps;
 
 	for (size_t i = 0; i < recording->streams.len; i++) {
 		const struct allo_stream *stream = &recording->streams.at[i];
@@ -131,6 +132,9 @@ static bool write_tables(struct packer *packer, struct allo_error *err)
 				return false;
 		}
 	}
+	/* Opening a packed recording has counted its damaged tables. */
+	if (recording->is_packed)
+		recording->gaps = known;
 	return true;
 }
 

@@ -15,7 +15,8 @@ bool allo_recording_pack(const char *raw_path, const char *out_path,
 
 struct allo_name_tables;
 
-/* The same, and stores names of frames (see stored_names.h).  `names` may be NULL. */
+/* The same, and stores names of frames (see stored_names.h).  `names` may be NULL.  A packed
+ * recording is packed again, without its damaged parts. */
 bool allo_recording_pack_named(const char *raw_path, const char *out_path,
 			       const struct allo_output_options *output,
 			       const struct allo_name_tables *names,

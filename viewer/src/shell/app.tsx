@@ -1,6 +1,7 @@
 /* app.tsx - the frame around all views, and the states in which there is no view. */
 import { useEffect } from "preact/hooks";
 import { isDropping } from "../drop.ts";
+import { formatCount } from "../format.ts";
 import { failure, forgetReplies, isGone, progress, session } from "../session.ts";
 import { linkTo, state } from "../state.ts";
 import { Strip } from "../strip/strip.tsx";
@@ -32,6 +33,7 @@ function Page() {
 		<div class="page">
 			<TopBar />
 			{isGone.value && <Gone />}
+			<Gaps />
 			<Strip />
 			<Controls />
 			<Navigation />
@@ -53,6 +55,18 @@ function Gone() {
 			<button type="button" onClick={forgetReplies}>
 				Try again
 			</button>
+		</div>
+	);
+}
+
+/* Numbers of a cut or damaged file look like any others, so every view says that data are missing. */
+function Gaps() {
+	const gaps = session.value!.open.notes.filter(({ gap }) => gap);
+
+	if (gaps.length === 0) return null;
+	return (
+		<div class="banner" role="status" data-testid="gaps">
+			Data are missing: {gaps.map(({ count, text }) => `${formatCount(count)} ${text}`).join("; ")}.
 		</div>
 	);
 }
