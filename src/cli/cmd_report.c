@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { FILES_MAX = 8 };
+/* A file, and the base that it is compared with: the engine of the page opens no more. */
+enum { FILES_MAX = 2 };
 
 #define SIZE_USUAL ((uint64_t)20 << 20)
 
@@ -49,6 +50,7 @@ static const struct allo_option_group *const groups[] = { &group, &allo_symbols_
 
 static const struct allo_example examples[] = {
 	{ "allo report server.allo", "write server.html, to open, send or keep" },
+	{ "allo report new.allo old.allo", "compare two recordings" },
 	{ "allo report --empty -o open.html", "a viewer for any profile, without installation" },
 	{ NULL, NULL },
 };
@@ -209,11 +211,12 @@ const struct allo_command allo_cmd_report = {
 	.name = "report",
 	.heading = "Look",
 	.summary = "write a page with data that opens in any browser",
-	.arguments = "[FILE...]",
+	.arguments = "[FILE [BASE]]",
 	.about =
 		"Writes one HTML file with the page of 'allo view', its engine and the data. It opens "
 		"from a disk, a mail or the page of a CI run, needs no server, and makes no "
-		"requests. A recording keeps its exact time axis.\n\n"
+		"requests. A recording keeps its exact time axis. With a second file, the report "
+		"compares the first with it.\n\n"
 		"The file contains every event, names of functions, paths of source files, the "
 		"command line and the name of the host.",
 	.examples = examples,

@@ -91,3 +91,21 @@ test("an intact recording has no gaps", async (t) => {
 	await shown(page, "overview");
 	assert.equal(await page.$('[data-testid="gaps"]'), null);
 });
+
+test("two files are compared with the numbers of allo diff", async (t) => {
+	const before = file(t, "old.folded", "main;parse 1000\nmain;load 300\n");
+	const now = file(t, "new.folded", "main;parse 4000\nmain;load 100\n");
+	const { rows } = alloJson("diff", before, now);
+	const page = await open(t, report(t, now, before));
+
+	await page.waitForSelector('[aria-label="File"]');
+	assert.equal(await page.textContent('[aria-label="File"] option:checked'), "new.folded against old.folded");
+	await page.click('[data-testid="view-table"]');
+	await shown(page, "table");
+	const text = await page.textContent('[data-testid="table"]');
+	assert.equal(rows.length, 2);
+	for (const { name, change } of rows) {
+		const sign = change > 0 ? "\u25b2 +" : "\u25bc \u2212";
+		assert.ok(text.includes(name + sign + Math.abs(change).toLocaleString("en")), `${name} in ${text}`);
+	}
+});
