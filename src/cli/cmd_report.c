@@ -3,21 +3,11 @@
 #include "base/units.h"
 #include "cli/common.h"
 #include "cli/desktop.h"
+#include "cli/html_report.h"
 #include "cli/output_name.h"
-#include "engine/portable_copy.h"
-#include "page/report_page.h"
-#include "profile/naming.h"
 #include "report/messages.h"
-#include "wasm/embedded_engine.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
-
-/* A file, and the base that it is compared with: the engine of the page opens no more. */
-enum { FILES_MAX = 2 };
-
-#define SIZE_USUAL ((uint64_t)20 << 20)
 
 struct report {
 	struct allo_common common;
@@ -26,7 +16,7 @@ struct report {
 	uint64_t max_size;
 };
 
-static const struct report defaults = { .max_size = SIZE_USUAL };
+static const struct report defaults = { .max_size = ALLO_HTML_REPORT_SIZE };
 
 #define AT(field) offsetof(struct report, field)
 static const struct allo_option options[] = {
@@ -55,117 +45,18 @@ static const struct allo_example examples[] = {
 	{ NULL, NULL },
 };
 
-/* The files of a report.  Recordings get a copy with the names of their frames. */
-struct contents {
-	struct allo_report_file files[FILES_MAX];
-	char *copies[FILES_MAX]; /* names of temporary files */
-	size_t count;
-	struct allo_notes notes;
-};
-
-static void contents_done(struct contents *contents)
+static bool check_files(const struct report *opt, char **paths, struct allo_error *err)
 {
-	for (size_t i = 0; i < FILES_MAX; i++) {
-		if (contents->copies[i])
-			unlink(contents->copies[i]);
-		free(contents->copies[i]);
-	}
-}
-
-/* Names a temporary file, which exists from then on. */
-static char *name_copy(struct allo_error *err)
-{
-	const char *folder = getenv("TMPDIR");
-	char *path = NULL;
-	int fd;
-
-	if (asprintf(&path, "%s/allo-report-XXXXXX", folder && *folder ? folder : "/tmp") < 0) {
-		allo_fail_memory(err);
-		return NULL;
-	}
-	fd = mkstemp(path);
-	if (fd < 0) {
-		allo_fail_errno(err, path, "write a copy with names");
-		free(path);
-		return NULL;
-	}
-	close(fd);
-	return path;
-}
-
-static bool is_recording(const char *path, const struct allo_source_options *reading, bool *answer,
-			 struct allo_error *err)
-{
-	ALLO_DEFER(allo_source_close) struct allo_source source = { 0 };
-
-	if (!allo_source_open(&source, path, reading, err))
-		return false;
-	*answer = source.is_recording;
-	return true;
-}
-
-static bool add_file(struct contents *contents, const char *path,
-		     const struct allo_source_options *reading, struct allo_error *err)
-{
-	struct allo_report_file *file = &contents->files[contents->count];
-	bool has_addresses;
-
-	*file = (struct allo_report_file){ allo_basename(allo_text_of(path)).data, path };
-	if (!is_recording(path, reading, &has_addresses, err))
-		return false;
-	if (has_addresses) {
-		contents->copies[contents->count] = name_copy(err);
-		file->path = contents->copies[contents->count];
-		if (!file->path ||
-		    !allo_portable_copy(path, file->path, reading, &contents->notes, err))
-			return false;
-	}
-	contents->count++;
-	return true;
-}
-
-static bool add_files(struct contents *contents, const struct report *opt, char **paths,
-		      struct allo_error *err)
-{
-	struct allo_source_options reading;
-
 	if (opt->empty == (paths[0] != NULL))
 		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
 				 opt->empty ? "--empty and a file exclude each other"
 					    : "name a file, or use --empty");
-	if (!allo_common_source(&opt->common, &reading, err))
-		return false;
 	for (size_t i = 0; paths[i]; i++) {
-		const char *path = allo_common_only_file(paths[i], err);
-
-		if (!path || !add_file(contents, path, &reading, err))
+		paths[i] = (char *)allo_common_only_file(paths[i], err);
+		if (!paths[i])
 			return false;
 	}
 	return true;
-}
-
-static bool find_engine(struct allo_report_page *page, struct allo_error *err)
-{
-	page->engine = allo_embedded_engine();
-	if (page->engine.len > 0)
-		return true;
-	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
-		  "this allo was built without the engine of reports");
-	return allo_hint(err, "'allo view' needs none; to build it, install clang-19, lld-19, "
-			      "wasi-libc and libclang-rt-19-dev-wasm32");
-}
-
-static bool check_size(const struct report *opt, const struct allo_output *out,
-		       struct allo_error *err)
-{
-	uint64_t size = out->written + out->used;
-	char is[ALLO_NUMBER_SIZE], most[ALLO_NUMBER_SIZE];
-
-	if (opt->max_size == 0 || size <= opt->max_size)
-		return true;
-	allo_fail(err, ALLO_LIMIT, ALLO_NOWHERE, "the report would have %s, more than %s",
-		  allo_format_bytes(size, is), allo_format_bytes(opt->max_size, most));
-	return allo_hint(err, "raise --max-size, or use 'allo view'");
 }
 
 static void present(const struct report *opt, char *path, uint64_t size)
@@ -184,26 +75,22 @@ static void present(const struct report *opt, char *path, uint64_t size)
 
 static bool run_report(const void *options_given, char **paths, struct allo_error *err)
 {
-	ALLO_DEFER(contents_done) struct contents contents = { 0 };
-	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
 	const struct report *opt = options_given;
-	struct allo_output_options output = { .replace = opt->force, .sources = paths };
-	struct allo_report_page page = { .files = contents.files };
+	struct allo_source_options reading;
 	ALLO_DEFER(allo_free_pointer)
 	char *name = opt->output ? strdup(opt->output)
 				 : allo_output_name(paths[0] ? paths[0] : "-", ".html", "open");
+	struct allo_html_report report = {
+		.path = name, .force = opt->force, .max_size = opt->max_size, .reading = &reading
+	};
 
 	if (!name)
 		return allo_fail_memory(err);
-	if (!find_engine(&page, err) || !add_files(&contents, opt, paths, err))
+	if (!check_files(opt, paths, err) || !allo_common_source(&opt->common, &reading, err) ||
+	    !allo_html_report_write(&report, paths, err))
 		return false;
-	page.file_count = contents.count;
-	if (!allo_output_open(&out, name, &output, err) ||
-	    !allo_report_page_write(&page, &out, err) || !check_size(opt, &out, err) ||
-	    !allo_output_finish(&out, err))
-		return false;
-	allo_say_missing(&contents.notes);
-	present(opt, name, allo_output_size(&out));
+	allo_say_missing(&report.notes);
+	present(opt, name, report.size);
 	return true;
 }
 
@@ -224,7 +111,7 @@ const struct allo_command allo_cmd_report = {
 	.options_size = sizeof(struct report),
 	.defaults = &defaults,
 	.files_least = 0,
-	.files_most = FILES_MAX,
+	.files_most = ALLO_HTML_REPORT_FILES,
 	.completes = ALLO_COMPLETE_FILES,
 	.run = run_report,
 };
