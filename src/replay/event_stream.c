@@ -410,6 +410,23 @@ bool allo_events_resume(struct allo_events *events, struct allo_error *err)
 	return true;
 }
 
+bool allo_events_are_in_place(const struct allo_events *events)
+{
+	const struct allo_recording *recording = events->recording;
+
+	for (size_t i = 0; i < events->heap.len + events->parked.len; i++) {
+		const struct allo_event_cursor *cursor =
+			i < events->heap.len ? events->heap.at[i]
+					     : events->parked.at[i - events->heap.len];
+
+		if (cursor->number != UINT32_MAX &&
+		    (cursor->stream >= recording->streams.len ||
+		     recording->streams.at[cursor->stream].number != cursor->number))
+			return false;
+	}
+	return true;
+}
+
 void allo_event_settle(struct allo_event *event, const struct allo_recording *recording)
 {
 	event->note = event->kind == ALLO_EVENT_LABELS

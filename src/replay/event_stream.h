@@ -132,6 +132,10 @@ bool allo_events_next(struct allo_events *events, struct allo_event_span *span,
  * get the next numbers, independent of their index in the recording. */
 bool allo_events_resume(struct allo_events *events, struct allo_error *err);
 
+/* Whether the stream number of each event is still an index in the recording: a thread may write
+ * its first page after threads that started later. */
+bool allo_events_are_in_place(const struct allo_events *events);
+
 void allo_events_close(struct allo_events *events);
 
 /* The number of silent events of a span. */

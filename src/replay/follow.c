@@ -85,23 +85,39 @@ static bool take_events(struct allo_follow *follow, struct allo_error *err)
 	return !allo_failed(err);
 }
 
-bool allo_follow_open(struct allo_follow *follow, const char *path,
-		      const struct allo_progress *progress, struct allo_error *err)
+bool allo_tail_open(struct allo_events *events, struct allo_recording *recording, const char *path,
+		    const struct allo_progress *progress, struct allo_error *err)
 {
 	struct allo_wire_moment now = present();
 
-	*follow = (struct allo_follow){ .by_labels = follow->by_labels };
-	if (!allo_recording_open_file(&follow->recording, path, progress, err))
+	if (!allo_recording_open_file(recording, path, progress, err))
 		return false;
-	if (follow->recording.is_packed)
+	if (recording->is_packed)
 		return allo_fail(err, ALLO_USAGE, (struct allo_pos){ .file = path },
 				 "is packed, so it does not grow");
-	if (!allo_heap_init(&follow->heap, &follow->recording, err) ||
-	    !allo_events_open(&follow->events, &follow->recording, err))
+	if (!allo_events_open(events, recording, err))
 		return false;
-	follow->events.follows = true;
-	follow->events.until_ns = events_clock(&follow->recording, follow->events.scale, now);
-	if (!take_events(follow, err))
+	events->follows = true;
+	events->until_ns = events_clock(recording, events->scale, now);
+	return true;
+}
+
+bool allo_tail_step(struct allo_events *events, struct allo_error *err)
+{
+	struct allo_wire_moment now = present();
+
+	if (!allo_recording_refresh(events->recording, err) || !allo_events_resume(events, err))
+		return false;
+	events->until_ns = events_clock(events->recording, events->scale, now);
+	return true;
+}
+
+bool allo_follow_open(struct allo_follow *follow, const char *path,
+		      const struct allo_progress *progress, struct allo_error *err)
+{
+	*follow = (struct allo_follow){ .by_labels = follow->by_labels };
+	if (!allo_tail_open(&follow->events, &follow->recording, path, progress, err) ||
+	    !allo_heap_init(&follow->heap, &follow->recording, err) || !take_events(follow, err))
 		return false;
 	follow->recording.progress = NULL; /* later steps are short */
 	return true;
@@ -109,14 +125,10 @@ bool allo_follow_open(struct allo_follow *follow, const char *path,
 
 bool allo_follow_step(struct allo_follow *follow, struct allo_error *err)
 {
-	struct allo_wire_moment now = present();
-
-	if (!allo_recording_refresh(&follow->recording, err) ||
-	    !allo_events_resume(&follow->events, err) ||
+	if (!allo_tail_step(&follow->events, err) ||
 	    !allo_heap_grow(&follow->heap, &follow->recording, follow->events.streams, err))
 		return false;
 	ALLO_ASSERT(follow->events.streams <= follow->heap.blocks.stream_count);
-	follow->events.until_ns = events_clock(&follow->recording, follow->events.scale, now);
 	return take_events(follow, err);
 }
 

@@ -9,6 +9,14 @@
 
 #include "replay/heap.h"
 
+/* Opens a raw recording, and its events up to now.  A packed one is an error: it never grows. */
+bool allo_tail_open(struct allo_events *events, struct allo_recording *recording, const char *path,
+		    const struct allo_progress *progress, struct allo_error *err);
+
+/* Continues with the events since then.  Events that threads write during the step are left for the
+ * next one, so that no thread is ahead of another. */
+bool allo_tail_step(struct allo_events *events, struct allo_error *err);
+
 /* All zeros is closed.  It must not be moved. */
 struct allo_follow {
 	struct allo_recording recording;
@@ -20,12 +28,11 @@ struct allo_follow {
 	struct allo_events events;
 };
 
-/* Opens a raw recording.  A packed one is an error: it never grows. */
+/* Opens a raw recording. */
 bool allo_follow_open(struct allo_follow *follow, const char *path,
 		      const struct allo_progress *progress, struct allo_error *err);
 
-/* Applies the events up to now.  Events that threads write during the step are left for the next
- * one, so that no thread is ahead of another. */
+/* Applies the events up to now. */
 bool allo_follow_step(struct allo_follow *follow, struct allo_error *err);
 
 void allo_follow_close(struct allo_follow *follow);

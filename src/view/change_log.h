@@ -13,6 +13,7 @@
 #include "replay/heap.h"
 #include "replay/marks.h"
 
+struct allo_log_builder;
 struct allo_log_segment;
 struct allo_log_state;
 
@@ -55,6 +56,19 @@ struct allo_change_log {
 /* Reads all events.  `progress` may be NULL; it counts changes. */
 bool allo_change_log_build(struct allo_change_log *log, struct allo_recording *recording,
 			   const struct allo_progress *progress, struct allo_error *err);
+
+/*
+ * The same for a recording that is still written, step by step.  Each step adds the events that
+ * `events` has up to now (replay/follow.h); then the log is complete up to there.  The recording
+ * must neither gain its first label nor move streams between two steps.  A step that fails leaves
+ * nothing usable.
+ */
+struct allo_log_builder *allo_log_builder_new(struct allo_change_log *log,
+					      struct allo_recording *recording,
+					      struct allo_error *err);
+bool allo_log_builder_step(struct allo_log_builder *builder, struct allo_events *events,
+			   struct allo_error *err);
+void allo_log_builder_free(struct allo_log_builder *builder); /* NULL does nothing */
 
 void allo_change_log_done(struct allo_change_log *log);
 

@@ -30,7 +30,7 @@ struct stream_stamp {
 	uint32_t segment, index; /* number of the segment, from 1; index in its streams */
 };
 
-struct builder {
+struct allo_log_builder {
 	struct allo_change_log *log;
 	struct allo_recording *recording;
 	const struct allo_progress *progress;
@@ -50,9 +50,15 @@ struct builder {
 	uint32_t first;                    /* number of the first change of the open segment */
 	uint32_t next_number;              /* of the next change, plus 1 */
 	uint64_t now_ns;
+	/* Of the log without the open segment, while it has a copy of that. */
+	struct {
+		bool has_copy;
+		size_t states, sums;
+		uint64_t bytes;
+	} before;
 };
 
-static void builder_done(struct builder *builder)
+static void builder_done(struct allo_log_builder *builder)
 {
 	allo_heap_done(&builder->heap);
 	free(builder->open);
@@ -68,7 +74,7 @@ static void builder_done(struct builder *builder)
 
 /* Saves what each site holds, once the sums since the last state are as many: finding the state at
  * any time then takes at most twice as long as copying it, and states are smaller than sums. */
-static bool add_state(struct builder *builder, struct allo_error *err)
+static bool add_state(struct allo_log_builder *builder, struct allo_error *err)
 {
 	size_t count = builder->live_bytes.len;
 	struct allo_change_log *log = builder->log;
@@ -87,13 +93,12 @@ static bool add_state(struct builder *builder, struct allo_error *err)
 	return true;
 }
 
-static void put_sums(struct builder *builder, struct allo_log_segment *segment)
+static void put_sums(const struct allo_log_builder *builder, struct allo_log_segment *segment)
 {
 	for (size_t i = 0; i < builder->touched.len; i++) {
 		const struct allo_site_tally *tally = &builder->tallies[builder->touched.at[i]];
-		uint32_t site = tally->site - 1;
 
-		segment->sums[i] = (struct allo_log_sum){ .site = site,
+		segment->sums[i] = (struct allo_log_sum){ .site = tally->site - 1,
 							  .made = tally->made,
 							  .blocks = tally->blocks,
 							  .temporary = tally->temporary,
@@ -102,12 +107,20 @@ static void put_sums(struct builder *builder, struct allo_log_segment *segment)
 							  .life = tally->life,
 							  .max_bytes = tally->max_bytes,
 							  .max_blocks = tally->max_blocks };
-		builder->live_bytes.at[site] += (uint64_t)tally->bytes;
-		builder->live_blocks.at[site] += (uint32_t)tally->blocks;
 	}
 }
 
-static bool check_limits(const struct builder *builder, struct allo_error *err)
+static void add_live(struct allo_log_builder *builder)
+{
+	for (size_t i = 0; i < builder->touched.len; i++) {
+		const struct allo_site_tally *tally = &builder->tallies[builder->touched.at[i]];
+
+		builder->live_bytes.at[tally->site - 1] += (uint64_t)tally->bytes;
+		builder->live_blocks.at[tally->site - 1] += (uint32_t)tally->blocks;
+	}
+}
+
+static bool check_limits(const struct allo_log_builder *builder, struct allo_error *err)
 {
 	const struct allo_change_log *log = builder->log;
 	const struct allo_recording *recording = builder->recording;
@@ -130,14 +143,13 @@ static bool is_long(const struct allo_open_segment *open)
 	       (open->shape.inherited > 0 && open->first_ns >= span_most);
 }
 
-static bool seal(struct builder *builder, struct allo_error *err)
+/* Adds the open segment to the log. */
+static bool copy_open(struct allo_log_builder *builder, struct allo_error *err)
 {
 	struct allo_change_log *log = builder->log;
 	const struct allo_open_segment *open = builder->open;
 	struct allo_log_segment *segment;
 
-	if (open->shape.count == 0)
-		return true;
 	if (!check_limits(builder, err) || !add_state(builder, err))
 		return false;
 	segment = allo_vec_push(&log->segments);
@@ -151,6 +163,18 @@ static bool seal(struct builder *builder, struct allo_error *err)
 	log->is_walked |= is_long(open);
 	log->bytes += segment->memory_bytes + segment->shape.sums * sizeof(*segment->sums);
 	log->change_count += open->shape.count;
+	return true;
+}
+
+static bool seal(struct allo_log_builder *builder, struct allo_error *err)
+{
+	struct allo_change_log *log = builder->log;
+
+	if (builder->open->shape.count == 0)
+		return true;
+	if (!copy_open(builder, err))
+		return false;
+	add_live(builder);
 	builder->sums += builder->touched.len;
 	builder->touched.len = 0;
 	builder->first = (uint32_t)(log->segments.len * ALLO_SEGMENT_CHANGES);
@@ -162,10 +186,38 @@ static bool seal(struct builder *builder, struct allo_error *err)
 	return true;
 }
 
+/* Lets the log have all changes, although more will come into the open segment. */
+static bool show_open(struct allo_log_builder *builder, struct allo_error *err)
+{
+	builder->before.states = builder->log->states.len;
+	builder->before.sums = builder->sums;
+	builder->before.bytes = builder->log->bytes;
+	builder->before.has_copy = builder->open->shape.count > 0 && copy_open(builder, err);
+	return !allo_failed(err);
+}
+
+/* Takes the copy of the open segment out of the log again. */
+static void hide_open(struct allo_log_builder *builder)
+{
+	struct allo_change_log *log = builder->log;
+	struct allo_log_segment *last;
+
+	if (!builder->before.has_copy)
+		return;
+	last = &log->segments.at[--log->segments.len];
+	log->change_count -= last->shape.count;
+	allo_log_segment_done(last);
+	while (log->states.len > builder->before.states)
+		free(log->states.at[--log->states.len].bytes);
+	builder->sums = builder->before.sums;
+	log->bytes = builder->before.bytes;
+	builder->before.has_copy = false;
+}
+
 /* Changes. */
 
 /* Starts the sums of a site in the open segment. */
-static __attribute__((noinline)) bool touch(struct builder *builder, uint32_t site,
+static __attribute__((noinline)) bool touch(struct allo_log_builder *builder, uint32_t site,
 					    struct allo_error *err)
 {
 	struct allo_site_tally *tally = &builder->tallies[site];
@@ -184,7 +236,7 @@ static __attribute__((noinline)) bool touch(struct builder *builder, uint32_t si
 	return allo_vec_add(&builder->touched, site, err);
 }
 
-static inline struct allo_site_tally *tally_of(struct builder *builder, uint32_t site,
+static inline struct allo_site_tally *tally_of(struct allo_log_builder *builder, uint32_t site,
 					       struct allo_error *err)
 {
 	struct allo_site_tally *tally = &builder->tallies[site];
@@ -213,8 +265,8 @@ static __attribute__((noinline)) bool add_large(struct allo_change_log *log, uin
 	return true;
 }
 
-static inline bool class_of(struct builder *builder, struct allo_site_tally *tally, uint64_t size,
-			    uint16_t *class, struct allo_error *err)
+static inline bool class_of(struct allo_log_builder *builder, struct allo_site_tally *tally,
+			    uint64_t size, uint16_t *class, struct allo_error *err)
 {
 	uint32_t code = (uint32_t)size;
 
@@ -245,7 +297,7 @@ static __attribute__((noinline)) void begin_page(struct allo_open_segment *open,
 }
 
 /* The index of a stream among those of the open segment. */
-static uint32_t stream_index(struct builder *builder, uint32_t stream)
+static uint32_t stream_index(struct allo_log_builder *builder, uint32_t stream)
 {
 	struct allo_open_segment *open = builder->open;
 	struct stream_stamp *stamp = &builder->stamps[stream];
@@ -257,14 +309,14 @@ static uint32_t stream_index(struct builder *builder, uint32_t stream)
 	return stamp->index;
 }
 
-static __attribute__((noinline)) void set_stream(struct builder *builder, uint32_t stream)
+static __attribute__((noinline)) void set_stream(struct allo_log_builder *builder, uint32_t stream)
 {
 	builder->open->last_index = stream_index(builder, stream);
 	builder->open->last_stream = stream;
 }
 
 /* The thread that made the block of a change, by its number. */
-static uint32_t maker_of(const struct builder *builder, uint32_t made)
+static uint32_t maker_of(const struct allo_log_builder *builder, uint32_t made)
 {
 	const struct allo_open_segment *open = builder->open;
 
@@ -275,7 +327,7 @@ static uint32_t maker_of(const struct builder *builder, uint32_t made)
 }
 
 /* Begins a change and returns its position.  The segment has room for it. */
-static inline uint32_t begin_change(struct builder *builder, uint64_t ns, uint32_t stream)
+static inline uint32_t begin_change(struct allo_log_builder *builder, uint64_t ns, uint32_t stream)
 {
 	struct allo_open_segment *open = builder->open;
 	uint32_t at = open->shape.count;
@@ -323,8 +375,8 @@ static inline void count_made(struct allo_open_segment *open, uint32_t at, uint6
 }
 
 /* Adds a new block.  `birth_ns` is its own time, unless it inherits that of another block. */
-static inline bool put_made(struct builder *builder, const struct allo_event *event, uint32_t site,
-			    uint64_t ns, uint64_t birth_ns, struct allo_error *err)
+static inline bool put_made(struct allo_log_builder *builder, const struct allo_event *event,
+			    uint32_t site, uint64_t ns, uint64_t birth_ns, struct allo_error *err)
 {
 	struct allo_open_segment *open = builder->open;
 	struct allo_site_tally *tally = tally_of(builder, site, err);
@@ -350,8 +402,8 @@ static inline bool put_made(struct builder *builder, const struct allo_event *ev
 }
 
 /* Refers to the block that ends at a position. */
-static inline bool refer(struct builder *builder, struct allo_site_tally *tally, uint32_t at,
-			 const struct allo_outcome *ended, struct allo_error *err)
+static inline bool refer(struct allo_log_builder *builder, struct allo_site_tally *tally,
+			 uint32_t at, const struct allo_outcome *ended, struct allo_error *err)
 {
 	struct allo_open_segment *open = builder->open;
 	uint32_t inherits = ended->number & ALLO_LOG_INHERITS;
@@ -372,7 +424,7 @@ static inline bool refer(struct builder *builder, struct allo_site_tally *tally,
 	return class_of(builder, tally, ended->size, &open->import_classes[row], err);
 }
 
-static inline bool put_ended(struct builder *builder, const struct allo_event *event,
+static inline bool put_ended(struct allo_log_builder *builder, const struct allo_event *event,
 			     const struct allo_outcome *ended, uint64_t ns, bool lives_on,
 			     struct allo_error *err)
 {
@@ -402,7 +454,7 @@ static inline bool put_ended(struct builder *builder, const struct allo_event *e
 
 /* Events that are not just one change. */
 
-static bool put_aside(struct builder *builder, const struct allo_event *event, uint64_t ns,
+static bool put_aside(struct allo_log_builder *builder, const struct allo_event *event, uint64_t ns,
 		      enum allo_log_aside_kind kind, struct allo_error *err)
 {
 	struct allo_log_aside aside = {
@@ -418,7 +470,7 @@ static bool put_aside(struct builder *builder, const struct allo_event *event, u
 	return allo_vec_add(&builder->log->asides, aside, err);
 }
 
-static bool put_late(struct builder *builder, const struct allo_event *event, uint64_t ns,
+static bool put_late(struct allo_log_builder *builder, const struct allo_event *event, uint64_t ns,
 		     enum allo_log_aside_kind kind, const struct allo_outcome *ended,
 		     struct allo_error *err)
 {
@@ -429,7 +481,7 @@ static bool put_late(struct builder *builder, const struct allo_event *event, ui
 	return true;
 }
 
-static bool put_free(struct builder *builder, const struct allo_event *event, uint64_t ns,
+static bool put_free(struct allo_log_builder *builder, const struct allo_event *event, uint64_t ns,
 		     const struct allo_outcome *outcome, struct allo_error *err)
 {
 	if (!(outcome->flags & ALLO_OUTCOME_ENDED))
@@ -439,8 +491,8 @@ static bool put_free(struct builder *builder, const struct allo_event *event, ui
 	return put_ended(builder, event, outcome, ns, false, err);
 }
 
-static bool put_retired(struct builder *builder, const struct allo_event *event, uint64_t ns,
-			const struct allo_outcome *ended, struct allo_error *err)
+static bool put_retired(struct allo_log_builder *builder, const struct allo_event *event,
+			uint64_t ns, const struct allo_outcome *ended, struct allo_error *err)
 {
 	builder->log->has_retired = true;
 	return put_aside(builder, event, ns, ALLO_ASIDE_RETIRED, err) &&
@@ -448,7 +500,7 @@ static bool put_retired(struct builder *builder, const struct allo_event *event,
 }
 
 /* The old block of a realloc. */
-static bool put_old(struct builder *builder, const struct allo_event *event, uint64_t ns,
+static bool put_old(struct allo_log_builder *builder, const struct allo_event *event, uint64_t ns,
 		    const struct allo_outcome *outcome, struct allo_error *err)
 {
 	if (!(outcome->flags & ALLO_OUTCOME_ENDED))
@@ -463,7 +515,7 @@ static bool put_old(struct builder *builder, const struct allo_event *event, uin
 }
 
 /* The new block of a realloc has the birth of the old one. */
-static bool inherit(struct builder *builder, const struct allo_event *event,
+static bool inherit(struct allo_log_builder *builder, const struct allo_event *event,
 		    const struct allo_outcome *outcome, struct allo_error *err)
 {
 	struct allo_open_segment *open = builder->open;
@@ -487,7 +539,7 @@ static bool inherit(struct builder *builder, const struct allo_event *event,
 }
 
 /* The new block of an allocation or a realloc. */
-static bool put_new(struct builder *builder, const struct allo_event *event, uint64_t ns,
+static bool put_new(struct allo_log_builder *builder, const struct allo_event *event, uint64_t ns,
 		    const struct allo_outcome *outcome, struct allo_error *err)
 {
 	bool is_resize = event->kind == ALLO_EVENT_RESIZE;
@@ -507,9 +559,9 @@ static bool put_new(struct builder *builder, const struct allo_event *event, uin
 }
 
 /* An allocation or a realloc. */
-static bool put_allocation(struct builder *builder, const struct allo_event *event, uint64_t ns,
-			   const struct allo_outcome *outcome, const struct allo_outcome *retired,
-			   struct allo_error *err)
+static bool put_allocation(struct allo_log_builder *builder, const struct allo_event *event,
+			   uint64_t ns, const struct allo_outcome *outcome,
+			   const struct allo_outcome *retired, struct allo_error *err)
 {
 	if (!(outcome->flags & ALLO_OUTCOME_CREATED))
 		return put_aside(builder, event, ns, ALLO_ASIDE_NOTHING, err);
@@ -520,7 +572,7 @@ static bool put_allocation(struct builder *builder, const struct allo_event *eve
 	return put_new(builder, event, ns, outcome, err);
 }
 
-static bool put_event(struct builder *builder, const struct allo_event *event, uint64_t ns,
+static bool put_event(struct allo_log_builder *builder, const struct allo_event *event, uint64_t ns,
 		      const struct allo_outcome *outcome, const struct allo_outcome *retired,
 		      struct allo_error *err)
 {
@@ -551,7 +603,7 @@ static bool put_event(struct builder *builder, const struct allo_event *event, u
 /* Reading. */
 
 /* Replay would count other blocks in each window: see live_blocks.c. */
-static bool check_total(const struct builder *builder, struct allo_error *err)
+static bool check_total(const struct allo_log_builder *builder, struct allo_error *err)
 {
 	return builder->heap.blocks.overflows == 0 ||
 	       allo_fail(err, ALLO_LIMIT, (struct allo_pos){ .file = builder->recording->name },
@@ -559,7 +611,8 @@ static bool check_total(const struct builder *builder, struct allo_error *err)
 }
 
 /* Replay counts an allocation without a stack, and even one without a block if it numbers sites. */
-static bool is_missing(const struct builder *builder, size_t i, const struct allo_outcome *outcome)
+static bool is_missing(const struct allo_log_builder *builder, size_t i,
+		       const struct allo_outcome *outcome)
 {
 	const struct allo_event *event = &builder->recorded[i];
 
@@ -568,7 +621,7 @@ static bool is_missing(const struct builder *builder, size_t i, const struct all
 	       (builder->heap.ids || outcome->flags & ALLO_OUTCOME_CREATED);
 }
 
-static __attribute__((noinline)) bool take_slowly(struct builder *builder,
+static __attribute__((noinline)) bool take_slowly(struct allo_log_builder *builder,
 						  struct allo_block_steps *steps, size_t i,
 						  uint64_t ns, struct allo_error *err)
 {
@@ -584,7 +637,7 @@ static __attribute__((noinline)) bool take_slowly(struct builder *builder,
 }
 
 /* Times never go back, not even in damaged recordings. */
-static inline uint64_t time_of(struct builder *builder, const struct allo_event *event)
+static inline uint64_t time_of(struct allo_log_builder *builder, const struct allo_event *event)
 {
 	if (event->ns > builder->now_ns)
 		builder->now_ns = event->ns;
@@ -598,7 +651,7 @@ static inline bool is_full(const struct allo_open_segment *open)
 	       open->streams > ALLO_SEGMENT_CHANGES - 2 * EVENT_CHANGES;
 }
 
-static bool take_span(struct builder *builder, const struct allo_event_span *span,
+static bool take_span(struct allo_log_builder *builder, const struct allo_event_span *span,
 		      struct allo_error *err)
 {
 	bool are_plain = allo_blocks_are_plain(&builder->heap.blocks) && !builder->has_missing;
@@ -629,7 +682,7 @@ static bool take_span(struct builder *builder, const struct allo_event_span *spa
 }
 
 /* Makes room for the tallies of all sites. */
-static bool cover_sites(struct builder *builder, struct allo_error *err)
+static bool cover_sites(struct allo_log_builder *builder, struct allo_error *err)
 {
 	size_t count = builder->heap.blocks.stack_count;
 	struct allo_site_tally *tallies;
@@ -650,7 +703,7 @@ static bool cover_sites(struct builder *builder, struct allo_error *err)
 	return true;
 }
 
-static bool number_sites(struct builder *builder, struct allo_event_span *span,
+static bool number_sites(struct allo_log_builder *builder, struct allo_event_span *span,
 			 struct allo_error *err)
 {
 	uint64_t missing = builder->heap.ids->missing;
@@ -661,7 +714,8 @@ static bool number_sites(struct builder *builder, struct allo_event_span *span,
 	return cover_sites(builder, err);
 }
 
-static bool read_events(struct builder *builder, struct allo_events *events, struct allo_error *err)
+static bool read_events(struct allo_log_builder *builder, struct allo_events *events,
+			struct allo_error *err)
 {
 	struct allo_event_span span;
 
@@ -672,10 +726,10 @@ static bool read_events(struct builder *builder, struct allo_events *events, str
 		if (!take_span(builder, &span, err))
 			return false;
 	}
-	return !allo_failed(err) && seal(builder, err);
+	return !allo_failed(err);
 }
 
-static bool begin(struct builder *builder, struct allo_error *err)
+static bool begin(struct allo_log_builder *builder, struct allo_error *err)
 {
 	struct allo_heap *heap = &builder->heap;
 	struct allo_change_log *log = builder->log;
@@ -698,38 +752,119 @@ static bool begin(struct builder *builder, struct allo_error *err)
 	return cover_sites(builder, err);
 }
 
-/* Takes what the log keeps of the builder. */
-static void finish(struct builder *builder, uint64_t event_count)
+/* Sets the facts about the whole recording. */
+static void describe(struct allo_log_builder *builder, const struct allo_events *events)
 {
 	struct allo_change_log *log = builder->log;
 	uint64_t duration = allo_recording_duration(builder->recording);
 
-	log->event_count = event_count;
+	/* A running program has allocated nothing since its last event. */
+	if (events->follows && events->until_ns != UINT64_MAX && events->until_ns > duration)
+		duration = events->until_ns;
+	log->event_count = events->count;
 	log->last_ns = builder->heap.blocks.last_ns;
 	log->end_ns = duration > log->last_ns ? duration : log->last_ns;
 	log->site_count = builder->heap.blocks.stack_count;
-	if (builder->heap.ids) {
-		log->keys = builder->heap.ids->keys;
-		builder->heap.ids->keys = (struct allo_site_keys){ 0 };
-	}
+}
+
+/* The log has the keys of sites, but while events are added. */
+static void move_keys(struct allo_site_keys *from, struct allo_site_keys *to)
+{
+	*to = *from;
+	*from = (struct allo_site_keys){ 0 };
+}
+
+static void set_up(struct allo_log_builder *builder)
+{
+	struct allo_change_log *log = builder->log;
+
+	ALLO_ASSERT(log->segments.len == 0);
+	log->recording = builder->recording;
+	log->weighing = allo_weighing_of(builder->recording);
+	log->is_walked = allo_is_sampled(&log->weighing);
 }
 
 bool allo_change_log_build(struct allo_change_log *log, struct allo_recording *recording,
 			   const struct allo_progress *progress, struct allo_error *err)
 {
 	ALLO_DEFER(builder_done)
-	struct builder builder = { .log = log, .recording = recording, .progress = progress };
+	struct allo_log_builder builder = { .log = log,
+					    .recording = recording,
+					    .progress = progress };
 	ALLO_DEFER(allo_events_close) struct allo_events events = { 0 };
 
-	ALLO_ASSERT(log->segments.len == 0);
-	log->recording = recording;
-	log->weighing = allo_weighing_of(recording);
-	log->is_walked = allo_is_sampled(&log->weighing);
+	set_up(&builder);
 	if (!begin(&builder, err) || !allo_events_open(&events, recording, err))
 		return false;
 	allo_events_read_ahead(&events);
-	if (!read_events(&builder, &events, err))
+	if (!read_events(&builder, &events, err) || !seal(&builder, err))
 		return false;
-	finish(&builder, events.count);
+	describe(&builder, &events);
+	if (builder.heap.ids)
+		move_keys(&builder.heap.ids->keys, &log->keys);
+	return true;
+}
+
+/* Growing recordings. */
+
+struct allo_log_builder *allo_log_builder_new(struct allo_change_log *log,
+					      struct allo_recording *recording,
+					      struct allo_error *err)
+{
+	struct allo_log_builder *builder = calloc(1, sizeof(*builder));
+
+	if (!builder) {
+		allo_fail_memory(err);
+		return NULL;
+	}
+	builder->log = log;
+	builder->recording = recording;
+	set_up(builder);
+	if (!begin(builder, err)) {
+		allo_log_builder_free(builder);
+		return NULL;
+	}
+	builder->is_threaded = true; /* sooner or later */
+	return builder;
+}
+
+void allo_log_builder_free(struct allo_log_builder *builder)
+{
+	if (builder)
+		builder_done(builder);
+	free(builder);
+}
+
+/* Makes room for stacks and threads that the recording has gained. */
+static bool grow(struct allo_log_builder *builder, size_t streams, struct allo_error *err)
+{
+	struct allo_heap *heap = &builder->heap;
+	size_t before = heap->blocks.stream_count;
+	struct stream_stamp *stamps;
+
+	if (!allo_heap_grow(heap, builder->recording, streams, err))
+		return false;
+	stamps = reallocarray(builder->stamps, heap->blocks.stream_count, sizeof(*stamps));
+	if (!stamps)
+		return allo_fail_memory(err);
+	memset(stamps + before, 0, (heap->blocks.stream_count - before) * sizeof(*stamps));
+	builder->stamps = stamps;
+	return cover_sites(builder, err);
+}
+
+bool allo_log_builder_step(struct allo_log_builder *builder, struct allo_events *events,
+			   struct allo_error *err)
+{
+	struct allo_site_ids *ids = builder->heap.ids;
+
+	hide_open(builder);
+	if (ids)
+		move_keys(&builder->log->keys, &ids->keys);
+	if (!grow(builder, events->streams, err) || !read_events(builder, events, err) ||
+	    !show_open(builder, err))
+		return false;
+	describe(builder, events);
+	if (ids)
+		move_keys(&ids->keys, &builder->log->keys);
 	return true;
 }

@@ -27,6 +27,51 @@ static void windows_agree_with_replay(void **state)
 	}
 }
 
+/* Adds all events in steps of equal length. */
+static void grow_in_steps(struct allo_change_log *log, struct opened *opened, uint64_t last_ns,
+			  uint64_t steps)
+{
+	ALLO_DEFER(allo_events_close) struct allo_events events = { 0 };
+	struct allo_error err = { 0 };
+	struct allo_log_builder *builder = allo_log_builder_new(log, &opened->recording, &err);
+
+	assert_non_null(builder);
+	assert_true(allo_events_open(&events, &opened->recording, &err));
+	events.follows = true;
+	for (uint64_t step = 1; step <= steps; step++) {
+		uint64_t before = log->event_count;
+
+		events.until_ns = step < steps ? last_ns / steps * step : UINT64_MAX;
+		assert_true(allo_events_resume(&events, &err));
+		assert_true(allo_log_builder_step(builder, &events, &err));
+		assert_true(log->event_count >= before);
+		assert_true(step == steps || log->event_count < ORACLE_EVENTS);
+	}
+	allo_log_builder_free(builder);
+}
+
+/* A log that was made in steps answers like a replay of the whole recording. */
+static void a_log_may_grow(void **state)
+{
+	(void)state;
+	for (uint64_t round = 1; round <= ROUNDS; round++) {
+		ALLO_DEFER(opened_done) struct opened opened;
+		ALLO_DEFER(allo_change_log_done) struct allo_change_log log = { 0 };
+		ALLO_DEFER(allo_change_log_done) struct allo_change_log at_once = { 0 };
+		struct comparison comparison = { 0 };
+		struct allo_error err = { 0 };
+
+		open_round(&opened, round);
+		assert_true(allo_change_log_build(&at_once, &opened.recording, NULL, &err));
+		grow_in_steps(&log, &opened, at_once.last_ns, 1 + round % 9);
+		assert_int_equal(log.event_count, ORACLE_EVENTS);
+		assert_true(
+			compare_rounds(&comparison, &log, &opened.recording, WINDOWS, round, &err));
+		assert_int_equal(comparison.different, 0);
+		assert_true(comparison.compared > 100 * WINDOWS);
+	}
+}
+
 /* A recording without events has an empty log. */
 static void a_log_may_be_empty(void **state)
 {
@@ -78,6 +123,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(windows_agree_with_replay),
+		cmocka_unit_test(a_log_may_grow),
 		cmocka_unit_test(a_log_may_be_empty),
 		cmocka_unit_test(large_numbers_fit),
 	};
