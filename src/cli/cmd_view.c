@@ -12,6 +12,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ALLO on the keys of a telephone. */
@@ -46,6 +47,8 @@ static const struct allo_example examples[] = {
 	{ "allo view server.allo", "explore a recording in the browser" },
 	{ "allo view dhat.out.1234", "the same for a profile of another tool" },
 	{ "allo view new.allo old.allo", "compare two recordings" },
+	{ "allo view 4711", "follow a running process: the curve grows" },
+	{ "allo view %redis-server", "the same, by its name" },
 	{ "allo view --no-open server.allo", "print the address, for a browser elsewhere" },
 	{ NULL, NULL },
 };
@@ -123,6 +126,38 @@ static bool answer(const struct files *files, const char *request, struct allo_e
 	return allo_output_finish(&out, err);
 }
 
+/* Processes. */
+
+/* Whether an argument names a process, and not a file. */
+static bool is_process(const char *name)
+{
+	struct stat status;
+	uint64_t pid;
+
+	if (stat(name, &status) == 0)
+		return S_ISSOCK(status.st_mode);
+	return name[0] == '%' || allo_text_u64(allo_text_of(name), &pid);
+}
+
+static bool add_processes(struct allo_process_list *processes, const struct view *opt, char **names,
+			  struct allo_error *err)
+{
+	const struct allo_served_process *first;
+
+	if (opt->ask || names[1])
+		return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
+				 opt->ask ? "--ask needs a file, not a process"
+					  : "a process is viewed alone: name one process or files");
+	if (!allo_process_list_add(processes, names[0], err))
+		return false;
+	first = processes->all.at[0];
+	if (first->has_runtime)
+		return true;
+	allo_fail(err, ALLO_IO, ALLO_NOWHERE, "%s (%d) does not have the runtime", first->program,
+		  (int)first->pid);
+	return allo_hint(err, "'allo run' starts programs with it");
+}
+
 /* Serves the page. */
 
 /* Listens on the given address, or on the first free port. */
@@ -177,45 +212,71 @@ static void present(const struct view *opt, const struct allo_http_server *serve
 		allo_say("Ctrl-C ends the viewer");
 }
 
-static bool serve(const struct view *opt, const struct files *files, struct allo_error *err)
+static bool serve(const struct view *opt, struct allo_http_server *server, struct allo_error *err)
 {
-	ALLO_DEFER(allo_http_server_close) struct allo_http_server server = { .listener.fd = -1 };
-	const struct allo_asked_files asked = { files->datasets, files->dataset_count,
-						allo_native_answer_find };
-	const struct allo_symbol_options symbols = { 0 };
+	const struct allo_symbol_options symbols = {
+		.places = { .folders = opt->common.debug_dirs.item,
+			    .folder_count = opt->common.debug_dirs.count,
+			    .root = opt->common.sysroot },
+		.has_no_cache = opt->common.no_cache
+	};
 	char token[ALLO_TOKEN_SIZE];
 
-	server.viewed = &asked;
-	server.symbols = &symbols;
-	server.access.token = token;
-	if (!allo_access_make_token(token, err) || !listen_on(&server.listener, opt->listen, err) ||
-	    !allo_http_server_open(&server, err))
+	server->symbols = &symbols;
+	server->access.token = token;
+	if (!allo_access_make_token(token, err) ||
+	    !listen_on(&server->listener, opt->listen, err) || !allo_http_server_open(server, err))
 		return false;
-	present(opt, &server);
-	return allo_http_server_run(&server, err);
+	present(opt, server);
+	return allo_http_server_run(server, err);
 }
 
-static bool run_view(const void *options_given, char **paths, struct allo_error *err)
+static bool view_process(const struct view *opt, char **names, struct allo_error *err)
+{
+	ALLO_DEFER(allo_http_server_close) struct allo_http_server server = { .listener.fd = -1 };
+
+	server.find_more = allo_native_answer_find;
+	return add_processes(&server.processes, opt, names, err) && serve(opt, &server, err);
+}
+
+static bool view_files(const struct view *opt, char **paths, struct allo_error *err)
 {
 	ALLO_DEFER(files_done) struct files files = { 0 };
+	ALLO_DEFER(allo_http_server_close) struct allo_http_server server = { .listener.fd = -1 };
+	struct allo_asked_files asked;
+
+	if (!open_files(&files, &opt->common, paths, err))
+		return false;
+	if (opt->ask)
+		return answer(&files, opt->ask, err);
+	asked = (struct allo_asked_files){ files.datasets, files.dataset_count,
+					   allo_native_answer_find };
+	server.viewed = &asked;
+	return serve(opt, &server, err);
+}
+
+static bool run_view(const void *options_given, char **names, struct allo_error *err)
+{
 	const struct view *opt = options_given;
 
 	if (!opt->ask && !allo_http_load(err))
 		return false;
-	if (!open_files(&files, &opt->common, paths, err))
-		return false;
-	return opt->ask ? answer(&files, opt->ask, err) : serve(opt, &files, err);
+	return is_process(names[0]) ? view_process(opt, names, err) : view_files(opt, names, err);
 }
 
 const struct allo_command allo_cmd_view = {
 	.name = "view",
 	.heading = "Look",
-	.summary = "explore files in the browser",
-	.arguments = "FILE [BASE]",
+	.summary = "explore files and running processes in the browser",
+	.arguments = "FILE [BASE] | PID",
 	.about =
 		"Opens a recording or a profile of any readable format in the browser: flame graph, "
 		"table, tree, leaks, sizes and lifetimes. A recording has an exact time axis: "
 		"select any range of it, and all views show that range.\n\n"
+		"PID shows the recording of a running process while it grows: a process id, the path "
+		"of its socket, or %NAME for the processes that have that name, or the only name "
+		"that begins so. Space freezes the page, 'g' sets a mark, and 'G' shows the growth "
+		"since the mark. The process is not changed, and the page stays after its end.\n\n"
 		"The page comes from this program and loads nothing from elsewhere. It is "
 		"reachable from this machine only, with the random token in the printed address. "
 		"SIGINT (Ctrl-C) and SIGTERM end the viewer.",

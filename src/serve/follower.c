@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "base/defer.h"
+#include "serve/page_view.h"
 #include "serve/worker.h"
 #include "telemetry/monotonic_clock.h"
 
@@ -24,6 +25,7 @@ enum { IDLE_MS = 5 * 60 * 1000 };
 
 /* Packets of the socket. */
 
+/* The text of a request of the page follows, if it is one. */
 struct question {
 	enum allo_heap_format format;
 	bool is_of_all;
@@ -71,7 +73,13 @@ static bool send_answer(int socket, struct answer *answer, int out)
 	return sendmsg(socket, &message, MSG_NOSIGNAL) == (ssize_t)sizeof(*answer);
 }
 
-static bool answer_one(struct allo_followed_profile *heap, const struct allo_heap_request *request,
+/* What the child keeps between requests: one of the two.  All zeros: nothing yet. */
+struct followed {
+	struct allo_followed_profile heap;
+	struct allo_live_dataset page;
+};
+
+static bool answer_one(struct followed *followed, const struct allo_heap_request *request,
 		       int socket)
 {
 	ALLO_DEFER(allo_close_fd) int out = memfd_create("allo", MFD_CLOEXEC);
@@ -79,39 +87,55 @@ static bool answer_one(struct allo_followed_profile *heap, const struct allo_hea
 
 	if (out < 0)
 		allo_fail_errno(&answer.err, NULL, "create a file for the reply");
+	else if (request->ask.len > 0)
+		answer.status = allo_page_view_answer(&followed->page, request, out, &answer.err);
 	else
-		answer.status = allo_heap_profile_follow(heap, request, out, &answer.err);
+		answer.status = allo_heap_profile_follow(&followed->heap, request, out,
+							 &answer.err);
 	answer.err.pos = ALLO_NOWHERE;
 	answer.bytes = used_bytes();
 	return send_answer(socket, &answer, out);
 }
 
-/* Waits for a question; false if the child has to end. */
-static bool wait_for_question(int socket, int pidfd, struct question *question)
+/* Waits for a question; false if the child has to end.  `pidfd` -1: not with the process, and not
+ * because it is idle. */
+static bool wait_for_question(int socket, int pidfd, struct allo_heap_request *request)
 {
 	struct pollfd polled[] = { { .fd = socket, .events = POLLIN },
 				   { .fd = pidfd, .events = POLLIN } };
+	static char ask[ALLO_REQUEST_MAX];
+	struct question question;
+	struct iovec data[] = { { &question, sizeof(question) }, { ask, sizeof(ask) } };
+	struct msghdr message = { .msg_iov = data, .msg_iovlen = 2 };
+	ssize_t len;
 	int ready;
 
 	do {
-		ready = poll(polled, 2, IDLE_MS);
+		ready = poll(polled, 2, pidfd < 0 ? -1 : IDLE_MS);
 	} while (ready < 0 && errno == EINTR);
 	/* A question that came with the end of the process gets its answer: the process is gone. */
-	return ready > 0 && polled[0].revents &&
-	       recv(socket, question, sizeof(*question), 0) == (ssize_t)sizeof(*question);
+	if (ready <= 0 || !polled[0].revents)
+		return false;
+	len = recvmsg(socket, &message, 0);
+	if (len < (ssize_t)sizeof(question))
+		return false;
+	request->format = question.format;
+	request->is_of_all = question.is_of_all;
+	request->ask = (struct allo_text){ ask, (size_t)len - sizeof(question) };
+	return true;
 }
 
 _Noreturn static void run_child(const struct allo_heap_request *first, int socket)
 {
 	struct allo_served_process process = *first->process;
-	struct allo_heap_request request = { .process = &process, .symbols = first->symbols };
-	static struct allo_followed_profile heap; /* zeros: nothing is followed yet */
-	struct question question;
+	struct allo_heap_request request = { .process = &process,
+					     .symbols = first->symbols,
+					     .find_more = first->find_more };
+	int ends_with = first->ask.len > 0 ? -1 : process.pidfd;
+	static struct followed followed;
 
-	while (wait_for_question(socket, process.pidfd, &question)) {
-		request.format = question.format;
-		request.is_of_all = question.is_of_all;
-		if (!answer_one(&heap, &request, socket))
+	while (wait_for_question(socket, ends_with, &request)) {
+		if (!answer_one(&followed, &request, socket))
 			break;
 	}
 	_exit(0);
@@ -209,19 +233,28 @@ static struct allo_follower *find(struct allo_followers *followers, uint64_t pro
 	return unused;
 }
 
+static bool send_question(int socket, const struct allo_heap_request *request)
+{
+	struct question question = { .format = request->format, .is_of_all = request->is_of_all };
+	struct iovec data[] = { { &question, sizeof(question) },
+				{ (char *)request->ask.data, request->ask.len } };
+	const struct msghdr message = { .msg_iov = data, .msg_iovlen = 2 };
+
+	return sendmsg(socket, &message, MSG_NOSIGNAL) >= 0;
+}
+
 struct allo_follower *allo_followers_ask(struct allo_followers *followers,
 					 const struct allo_heap_request *request, uint64_t limit_ns,
 					 struct allo_error *err)
 {
-	const struct question question = { .format = request->format,
-					   .is_of_all = request->is_of_all };
 	struct allo_follower *follower = find(followers, request->process->number);
 
-	/* Requests for heaps are answered one at a time. */
-	ALLO_ASSERT(follower && request->seconds == 0);
+	/* Requests of a lane are answered one at a time. */
+	ALLO_ASSERT(follower && request->seconds == 0 && request->ask.len <= ALLO_REQUEST_MAX);
+	ALLO_ASSERT(followers->are_for_pages == (request->ask.len > 0));
 	if (follower->pid == 0 && !start(follower, request, err))
 		return NULL;
-	if (send(follower->socket, &question, sizeof(question), MSG_NOSIGNAL) < 0) {
+	if (!send_question(follower->socket, request)) {
 		allo_fail_errno(err, NULL, "ask a worker process");
 		allo_follower_drop(follower);
 		return NULL;
@@ -255,9 +288,9 @@ static bool receive(int socket, struct answer *answer, int *out)
 	return (answer->status == ALLO_DONE) == (*out >= 0);
 }
 
-/* Ends followers until the others are within the bound: also the last one, if it alone exceeds it.
- */
-static void trim(struct allo_followers *followers)
+/* Ends followers until the others are within the bound: also the last one, if it alone exceeds it,
+ * unless it is that of a page, which asks again in a moment. */
+static void trim(struct allo_followers *followers, const struct allo_follower *last)
 {
 	uint64_t sum = 0;
 
@@ -266,7 +299,7 @@ static void trim(struct allo_followers *followers)
 	while (sum > MEMORY_MAX) {
 		struct allo_follower *oldest = find_oldest(followers);
 
-		if (!oldest)
+		if (!oldest || (followers->are_for_pages && oldest == last))
 			return;
 		ALLO_ASSERT(sum >= oldest->bytes);
 		sum -= oldest->bytes;
@@ -297,6 +330,6 @@ unsigned allo_followers_take(struct allo_followers *followers, struct allo_follo
 	follower->bytes = answer.bytes;
 	follower->has_replied = true;
 	*err = answer.err;
-	trim(followers);
+	trim(followers, follower);
 	return answer.status;
 }

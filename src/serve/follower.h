@@ -4,6 +4,9 @@
  * The first request for a heap replays the whole recording.  Later requests replay only the events
  * since the previous one, and reuse the names of frames.  A follower ends with its process, after
  * five idle minutes, or when the server needs its memory.  A crash costs a new replay.
+ *
+ * A follower for requests of the page (page_view.h) stays: a page is left open, and shows its
+ * process also after the end.
  */
 #ifndef ALLO_SERVE_FOLLOWER_H
 #define ALLO_SERVE_FOLLOWER_H
@@ -24,6 +27,7 @@ struct allo_follower {
 
 /* All zeros: none. */
 struct allo_followers {
+	bool are_for_pages; /* set it before the first request */
 	struct allo_follower all[ALLO_FOLLOWERS_MAX];
 };
 

@@ -16,11 +16,10 @@ static unsigned fail_ended(const struct allo_served_process *process, struct all
 	return ALLO_GONE;
 }
 
-/* Finds the file of the recording.  If the process does not record, the error says how to start. */
-static unsigned find_recording(const struct allo_served_process *process,
-			       struct allo_recorded_processes *list,
-			       struct allo_recorded_process *recorded, const char **file,
-			       struct allo_error *err)
+unsigned allo_served_recording_find(const struct allo_served_process *process,
+				    struct allo_recorded_processes *list,
+				    struct allo_recorded_process *recorded, const char **file,
+				    struct allo_error *err)
 {
 	const struct allo_recorded_process known = { .pid = process->pid,
 						     .program = process->program,
@@ -41,9 +40,8 @@ static unsigned find_recording(const struct allo_served_process *process,
 	return *file ? ALLO_DONE : err->code == ALLO_NOMEM ? ALLO_BROKEN : ALLO_UNAVAILABLE;
 }
 
-/* The engine's options for a request.  `root` is room for a path. */
-static struct allo_source_options options_for(const struct allo_heap_request *request,
-					      char root[ALLO_ROOT_SIZE])
+struct allo_source_options allo_heap_source_options(const struct allo_heap_request *request,
+						    char root[ALLO_ROOT_SIZE])
 {
 	struct allo_source_options options = { .symbols = *request->symbols,
 					       .no_symbols = request->format == ALLO_HEAP_TEXT };
@@ -97,7 +95,7 @@ static bool write_whole(const struct allo_heap_request *request, const char *fil
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
 	char root[ALLO_ROOT_SIZE];
-	struct allo_source_options options = options_for(request, root);
+	struct allo_source_options options = allo_heap_source_options(request, root);
 
 	options.view = (struct allo_view){ .from_ns = from_ns,
 					   .at = from_ns > 0 ? ALLO_AT_CHANGE : ALLO_AT_NOW };
@@ -112,7 +110,7 @@ unsigned allo_heap_profile_write(const void *task, int out, struct allo_error *e
 	struct allo_recorded_process recorded;
 	uint64_t from_ns = 0;
 	const char *file;
-	unsigned status = find_recording(request->process, &list, &recorded, &file, err);
+	unsigned status = allo_served_recording_find(request->process, &list, &recorded, &file, err);
 
 	if (status != ALLO_DONE)
 		return status;
@@ -133,10 +131,10 @@ unsigned allo_heap_profile_follow(struct allo_followed_profile *followed,
 	ALLO_DEFER(allo_recorded_processes_done) struct allo_recorded_processes list = { 0 };
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
 	char root[ALLO_ROOT_SIZE];
-	struct allo_source_options options = options_for(request, root);
+	struct allo_source_options options = allo_heap_source_options(request, root);
 	struct allo_recorded_process recorded;
 	const char *file;
-	unsigned status = find_recording(request->process, &list, &recorded, &file, err);
+	unsigned status = allo_served_recording_find(request->process, &list, &recorded, &file, err);
 
 	if (status != ALLO_DONE)
 		return status;

@@ -6,6 +6,8 @@
 
 #include "engine/followed_profile.h"
 #include "serve/process_list.h"
+#include "view/answers.h"
+#include "watch/recorded_process.h"
 
 enum allo_heap_format {
 	ALLO_HEAP_PPROF,
@@ -13,6 +15,7 @@ enum allo_heap_format {
 	ALLO_HEAP_TEXT,       /* text with addresses, for google-pprof */
 };
 
+/* A request for a heap profile, or one of the page (page_view.h). */
 struct allo_heap_request {
 	const struct allo_served_process *process;
 	const struct allo_symbol_options *symbols;
@@ -20,7 +23,21 @@ struct allo_heap_request {
 	bool is_of_all;    /* the default value is all allocations so far, not live memory */
 	uint64_t asked_ns; /* time of the request, monotonic clock */
 	uint64_t seconds;  /* length of a window from then on; 0: everything until now */
+	/* Of the page: the request, and as in struct allo_asked_files. */
+	struct allo_text ask;
+	allo_answer *(*find_more)(const char *ask);
 };
+
+/* Finds the file that a process records to.  If the process does not record, the error says how to
+ * start. */
+unsigned allo_served_recording_find(const struct allo_served_process *process,
+				    struct allo_recorded_processes *list,
+				    struct allo_recorded_process *recorded, const char **file,
+				    struct allo_error *err);
+
+/* The engine's options for a request.  `root` is room for a path. */
+struct allo_source_options allo_heap_source_options(const struct allo_heap_request *request,
+						    char root[ALLO_ROOT_SIZE]);
 
 /* For a worker that keeps the process's pidfd: replays the recording and writes the profile. */
 unsigned allo_heap_profile_write(const void *request, int out, struct allo_error *err);

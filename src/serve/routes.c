@@ -386,22 +386,51 @@ static void answer_page(struct allo_http_request *request)
 	request->reply.is_page = true;
 }
 
-static void answer_ask(struct allo_http_request *request)
+/* Answers from the opened files. */
+static void answer_from_files(struct allo_http_request *request)
 {
 	ALLO_DEFER(allo_reply_done) struct allo_reply reply = { 0 };
-	const struct allo_asked_files *files = request->server->viewed;
-	struct allo_text bytes;
+	struct allo_text bytes = allo_ask(
+		request->server->viewed,
+		(struct allo_text){ request->body.at, request->body.len }, &reply);
 
-	if (!files) {
-		allo_http_request_refuse(request, ALLO_NOT_FOUND,
-					 "this server has no files: 'allo view FILE' shows one");
-		return;
-	}
-	bytes = allo_ask(files, (struct allo_text){ request->body.at, request->body.len }, &reply);
 	if (bytes.len == 0)
 		allo_http_request_refuse(request, ALLO_BROKEN, "out of memory");
 	else
 		allo_http_request_copy(request, "application/octet-stream", bytes);
+}
+
+static void answer_ask(struct allo_http_request *request)
+{
+	const char *pid = allo_http_request_argument(request, "pid");
+	struct allo_served_process *process = NULL;
+	struct allo_error err = { 0 };
+	unsigned status;
+
+	if (request->server->viewed) {
+		answer_from_files(request);
+		return;
+	}
+	if (request->body.len == 0 || request->body.len > ALLO_REQUEST_MAX) {
+		allo_http_request_refuse(request, ALLO_BAD_REQUEST,
+					 "a request of the page has 1 to %d bytes",
+					 ALLO_REQUEST_MAX);
+		return;
+	}
+	status = allo_process_list_pick(&request->server->processes, pid, &process, &err);
+	/* The page shows a process also after its end. */
+	if (status != ALLO_DONE && status != ALLO_GONE) {
+		allo_http_request_fail(request, status, &err);
+		return;
+	}
+	request->reply.type = "application/octet-stream";
+	allo_http_server_follow(
+		request,
+		&(struct allo_heap_request){ .process = process,
+					     .symbols = request->server->symbols,
+					     .ask = { request->body.at, request->body.len },
+					     .find_more = request->server->find_more },
+		HEAP_LIMIT_NS);
 }
 
 /* The table. */
@@ -422,8 +451,8 @@ static const struct allo_route routes[] = {
 	{ "/memory", ALLO_GET, "the same metrics as JSON", answer_memory },
 	{ "/view", ALLO_GET, NULL, answer_page, .is_public = true },
 	{ "/ask", ALLO_POST, NULL, answer_ask },
-	{ "/enable", ALLO_POST, NULL, answer_enable },
-	{ "/disable", ALLO_POST, NULL, answer_disable },
+	{ "/enable", ALLO_POST, NULL, answer_enable, .changes = true },
+	{ "/disable", ALLO_POST, NULL, answer_disable, .changes = true },
 	{ NULL },
 };
 /* clang-format on */

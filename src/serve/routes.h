@@ -17,6 +17,7 @@ struct allo_route {
 	/* Sets the reply, or starts a worker that will. */
 	void (*answer)(struct allo_http_request *request);
 	bool is_public; /* needs no token, since it shows no data */
+	bool changes;   /* starts or stops recordings */
 };
 
 /* NULL if there is no such path. */

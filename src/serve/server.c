@@ -25,6 +25,7 @@ enum {
 	CONNECTIONS_SPARE = 64, /* kept free by closing old connections without a request */
 	OTHER_FILES = 64,       /* descriptors besides those of connections and processes */
 	FILES_MAX = 8,          /* replies in files that clients have not read yet */
+	PAGE_WAITING_MAX = 64,  /* requests of pages that wait for the one in progress */
 };
 
 #define LIST_LIMIT_NS (30 * (uint64_t)ALLO_SECOND_NS)
@@ -164,7 +165,7 @@ static void refuse_busy(struct allo_http_request *request, const struct allo_lan
 
 static bool is_busy(const struct allo_http_server *server, enum allo_lane lane)
 {
-	return server->lanes[lane].worker.pid != 0 || (lane == ALLO_LANE_HEAP && server->asked);
+	return server->lanes[lane].worker.pid != 0 || server->lanes[lane].asked;
 }
 
 /* Whether the request may start something; if not, it has its reply. */
@@ -201,18 +202,24 @@ void allo_http_server_start(struct allo_http_request *request, const struct allo
 void allo_http_server_follow(struct allo_http_request *request,
 			     const struct allo_heap_request *heap, uint64_t limit_ns)
 {
-	struct allo_http_server *server = request->server;
+	enum allo_lane number = heap->ask.len > 0 ? ALLO_LANE_PAGE : ALLO_LANE_HEAP;
+	struct allo_lane_state *lane = &request->server->lanes[number];
 	struct allo_error err = { 0 };
 
-	if (!may_start(request, ALLO_LANE_HEAP))
+	if (number == ALLO_LANE_PAGE && lane->asked && lane->waiting.len < PAGE_WAITING_MAX &&
+	    allo_vec_reserve(&lane->waiting, 1)) {
+		wait_for(request, lane);
 		return;
-	server->asked = allo_followers_ask(&server->followers, heap, limit_ns, &err);
-	if (!server->asked) {
+	}
+	if (!may_start(request, number))
+		return;
+	lane->asked = allo_followers_ask(&lane->followers, heap, limit_ns, &err);
+	if (!lane->asked) {
 		allo_http_request_fail(request, ALLO_UNAVAILABLE, &err);
 		return;
 	}
-	server->lanes[ALLO_LANE_HEAP].busy_until_ns = 0;
-	wait_for(request, &server->lanes[ALLO_LANE_HEAP]);
+	lane->busy_until_ns = 0;
+	wait_for(request, lane);
 }
 
 /* Requests that come while a worker lists processes share its result. */
@@ -255,10 +262,11 @@ static void end_listing(struct allo_http_server *server)
 	resume_all(lane);
 }
 
+/* Replies to the first request; others go to their route again. */
 static void reply_to_waiting(struct allo_lane_state *lane, unsigned status, int out,
 			     const struct allo_error *err)
 {
-	ALLO_ASSERT(lane->waiting.len == 1);
+	ALLO_ASSERT(lane->waiting.len >= 1);
 	if (status == ALLO_DONE)
 		allo_http_request_file(lane->waiting.at[0], out);
 	else
@@ -276,14 +284,13 @@ static void end_worker(struct allo_lane_state *lane)
 }
 
 /* A follower has replied, has ended, or is too slow. */
-static void end_asking(struct allo_http_server *server)
+static void end_asking(struct allo_lane_state *lane)
 {
-	struct allo_lane_state *lane = &server->lanes[ALLO_LANE_HEAP];
 	struct allo_error err = { 0 };
 	int out;
-	unsigned status = allo_followers_take(&server->followers, server->asked, &out, &err);
+	unsigned status = allo_followers_take(&lane->followers, lane->asked, &out, &err);
 
-	server->asked = NULL;
+	lane->asked = NULL;
 	if (status != 0)
 		reply_to_waiting(lane, status, out, &err);
 	else
@@ -408,7 +415,7 @@ static bool admit(struct allo_http_request *request, const char *path, const cha
 		 !allo_access_allows_origin(allo_http_request_header(request, "Origin"), host))
 		allo_http_request_refuse(request, MHD_HTTP_FORBIDDEN,
 					 "pages of other sites may not send this request");
-	else if (request->route->methods == ALLO_POST && !allo_access_allows_changes(access))
+	else if (request->route->changes && !allo_access_allows_changes(access))
 		allo_http_request_refuse(request, MHD_HTTP_FORBIDDEN,
 					 "recordings are started and stopped with a token only: "
 					 "start the server without --no-token");
@@ -533,6 +540,7 @@ bool allo_http_server_open(struct allo_http_server *server, struct allo_error *e
 	server->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (server->signals < 0)
 		return allo_fail_errno(err, NULL, "wait for signals");
+	server->lanes[ALLO_LANE_PAGE].followers.are_for_pages = true;
 	server->connection_limit = connections_max();
 	server->daemon = allo_http.start_daemon(
 		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle, server,
@@ -577,12 +585,12 @@ static void check_lane(struct allo_http_server *server, enum allo_lane number, b
 		end_worker(lane);
 }
 
-static void check_follower(struct allo_http_server *server, struct allo_follower *follower,
+static void check_follower(struct allo_lane_state *lane, struct allo_follower *follower,
 			   bool is_readable)
 {
-	if (follower == server->asked) {
+	if (follower == lane->asked) {
 		if (is_readable || allo_clock_ns() >= follower->deadline_ns)
-			end_asking(server);
+			end_asking(lane);
 	} else if (is_readable) {
 		allo_follower_drop(follower); /* it has ended */
 	}
@@ -594,7 +602,7 @@ enum {
 	POLL_HTTP,
 	POLL_LANES,
 	POLL_FOLLOWERS = POLL_LANES + ALLO_LANES,
-	POLL_COUNT = POLL_FOLLOWERS + ALLO_FOLLOWERS_MAX,
+	POLL_COUNT = POLL_FOLLOWERS + ALLO_LANES * ALLO_FOLLOWERS_MAX,
 };
 
 static void fill_polled(const struct allo_http_server *server, struct pollfd polled[POLL_COUNT])
@@ -604,8 +612,9 @@ static void fill_polled(const struct allo_http_server *server, struct pollfd pol
 
 		polled[POLL_LANES + i].fd = worker->pid ? worker->pidfd : -1;
 	}
-	for (size_t i = 0; i < ALLO_FOLLOWERS_MAX; i++) {
-		const struct allo_follower *follower = &server->followers.all[i];
+	for (size_t i = 0; i < ALLO_LANES * ALLO_FOLLOWERS_MAX; i++) {
+		const struct allo_follower *follower =
+			&server->lanes[i / ALLO_FOLLOWERS_MAX].followers.all[i % ALLO_FOLLOWERS_MAX];
 
 		polled[POLL_FOLLOWERS + i].fd = follower->pid ? follower->socket : -1;
 	}
@@ -632,9 +641,12 @@ bool allo_http_server_run(struct allo_http_server *server, struct allo_error *er
 			return true;
 		for (enum allo_lane i = 0; i < ALLO_LANES; i++)
 			check_lane(server, i, polled[POLL_LANES + i].revents != 0);
-		for (size_t i = 0; i < ALLO_FOLLOWERS_MAX; i++)
-			check_follower(server, &server->followers.all[i],
+		for (size_t i = 0; i < ALLO_LANES * ALLO_FOLLOWERS_MAX; i++) {
+			struct allo_lane_state *lane = &server->lanes[i / ALLO_FOLLOWERS_MAX];
+
+			check_follower(lane, &lane->followers.all[i % ALLO_FOLLOWERS_MAX],
 				       polled[POLL_FOLLOWERS + i].revents != 0);
+		}
 		check_connections(server);
 		if (allo_http.run(server->daemon) != MHD_YES)
 			return allo_fail(err, ALLO_IO, ALLO_NOWHERE, "libmicrohttpd has failed");
@@ -644,12 +656,12 @@ bool allo_http_server_run(struct allo_http_server *server, struct allo_error *er
 /* libmicrohttpd requires that no connection is suspended when it stops. */
 static void give_up(struct allo_http_server *server)
 {
-	allo_followers_done(&server->followers);
-	server->asked = NULL;
 	for (size_t i = 0; i < ALLO_LANES; i++) {
 		struct allo_lane_state *lane = &server->lanes[i];
 
 		allo_worker_drop(&lane->worker);
+		allo_followers_done(&lane->followers);
+		lane->asked = NULL;
 		for (size_t k = 0; k < lane->waiting.len; k++)
 			allo_http_request_refuse(lane->waiting.at[k], ALLO_UNAVAILABLE,
 						 "the server is shutting down");

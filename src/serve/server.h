@@ -20,9 +20,10 @@ struct allo_asked_files;
 struct allo_connection;
 struct allo_http_request;
 
-/* Kinds of slow work.  Each has at most one worker at a time. */
+/* Kinds of slow work.  Each has at most one worker, or one follower at work, at a time. */
 enum allo_lane {
 	ALLO_LANE_HEAP,
+	ALLO_LANE_PAGE, /* requests of the page; they wait for each other */
 	ALLO_LANE_SMALL,
 	ALLO_LANE_LIST, /* lists processes; its result serves every request that waits for it */
 	ALLO_LANES,
@@ -34,7 +35,9 @@ struct allo_http_server {
 	struct allo_access access;
 	struct allo_process_list processes;
 	const struct allo_symbol_options *symbols;
-	const struct allo_asked_files *viewed; /* files that `allo view` shows; or NULL */
+	/* Files that `allo view` shows; or NULL: the page shows processes. */
+	const struct allo_asked_files *viewed;
+	allo_answer *(*find_more)(const char *ask); /* the same as in that, for processes */
 
 	/* Private from here on. */
 	struct MHD_Daemon *daemon;
@@ -48,9 +51,9 @@ struct allo_http_server {
 		struct allo_worker worker;
 		uint64_t busy_until_ns; /* the earliest time at which the worker can end */
 		ALLO_VEC(struct allo_http_request *) waiting;
+		struct allo_followers followers;
+		struct allo_follower *asked; /* answers the first waiting request; or NULL */
 	} lanes[ALLO_LANES];
-	struct allo_followers followers;
-	struct allo_follower *asked; /* answers a request of the lane for heaps; or NULL */
 };
 
 /* Starts to answer requests.  The caller has set the fields above `daemon`.  SIGINT, SIGTERM and
@@ -76,7 +79,8 @@ struct allo_job {
  */
 void allo_http_server_start(struct allo_http_request *request, const struct allo_job *job);
 
-/* The same for a heap without a window: a follower of the process answers. */
+/* The same for a heap without a window, or a request of the page: a follower of the process answers.
+ * Requests of the page wait for each other. */
 void allo_http_server_follow(struct allo_http_request *request,
 			     const struct allo_heap_request *heap, uint64_t limit_ns);
 

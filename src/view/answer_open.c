@@ -195,6 +195,10 @@ static void put_recording(struct allo_json_out *json, const struct allo_dataset 
 	const struct allo_summary *summary = &dataset->summary;
 	const struct allo_resident *resident = &summary->resident;
 
+	if (dataset->growth.generation > 0) {
+		add_bool(json, "growing", dataset->growth.is_growing);
+		allo_json_out_member_u64(json, "generation", dataset->growth.generation);
+	}
 	allo_json_out_member_u64(json, "duration_ns", dataset->log.end_ns);
 	allo_json_out_member_u64(json, "events", summary->events);
 	put_amount(json, "peak", summary->peak_ns, summary->peak_bytes, summary->peak_blocks);

@@ -257,18 +257,50 @@ static bool find_samples(struct allo_dataset *dataset, struct allo_error *err)
 	return !allo_failed(err);
 }
 
+/* The log is complete already. */
+static bool set_profile(struct allo_dataset *dataset, struct allo_profile *profile,
+			struct allo_error *err)
+{
+	struct allo_heap_options whole = { 0 };
+
+	return allo_dataset_from_profile(dataset, profile, err) &&
+	       allo_change_log_heap(&dataset->log, &whole, &dataset->heap, NULL, err) &&
+	       find_samples(dataset, err);
+}
+
 bool allo_dataset_from_recording(struct allo_dataset *dataset, struct allo_profile *profile,
 				 struct allo_recording *recording, allo_stack_id *stacks,
 				 const struct allo_progress *progress, struct allo_error *err)
 {
-	struct allo_heap_options whole = { 0 };
-
 	dataset->recording = recording;
 	dataset->stacks = stacks;
-	return allo_dataset_from_profile(dataset, profile, err) &&
-	       allo_change_log_build(&dataset->log, recording, progress, err) &&
-	       allo_change_log_heap(&dataset->log, &whole, &dataset->heap, NULL, err) &&
-	       find_samples(dataset, err);
+	return allo_change_log_build(&dataset->log, recording, progress, err) &&
+	       set_profile(dataset, profile, err);
+}
+
+/* Growing recordings. */
+
+void allo_dataset_forget_ranges(struct allo_dataset *dataset)
+{
+	put_back(dataset);
+	dataset->ranges[BEFORE].is_set = dataset->ranges[NOW].is_set = false;
+}
+
+bool allo_dataset_renew(struct allo_dataset *dataset, struct allo_profile *profile,
+			struct allo_recording *recording, allo_stack_id *stacks,
+			struct allo_error *err)
+{
+	struct allo_dataset renewed = { .name = dataset->name,
+					.recording = recording,
+					.log = dataset->log,
+					.summary = dataset->summary,
+					.stacks = stacks,
+					.growth = dataset->growth };
+
+	dataset->log = (struct allo_change_log){ 0 };
+	allo_dataset_done(dataset);
+	*dataset = renewed;
+	return set_profile(dataset, profile, err);
 }
 
 /* Ranges. */

@@ -28,6 +28,12 @@ struct allo_shown_range {
 	bool is_set;
 };
 
+/* Of a recording that is still written. */
+struct allo_growth {
+	bool is_growing;     /* the process runs */
+	uint64_t generation; /* changes if calls have new numbers, as in another recording */
+};
+
 /* All zeros: nothing to free. */
 struct allo_dataset {
 	const char *name; /* of the file; the caller's */
@@ -44,6 +50,7 @@ struct allo_dataset {
 	struct allo_change_log log;
 	struct allo_summary summary; /* of all of it */
 	allo_stack_id *stacks;       /* by node of the recording */
+	struct allo_growth growth;
 
 	bool is_comparison; /* of two files: `profile` has values of both */
 	bool has_names;     /* of functions */
@@ -74,6 +81,15 @@ bool allo_dataset_from_profile(struct allo_dataset *dataset, struct allo_profile
 bool allo_dataset_from_recording(struct allo_dataset *dataset, struct allo_profile *profile,
 				 struct allo_recording *recording, allo_stack_id *stacks,
 				 const struct allo_progress *progress, struct allo_error *err);
+
+/* After the log has grown: the values of ranges are outdated. */
+void allo_dataset_forget_ranges(struct allo_dataset *dataset);
+
+/* The same if there are new stacks: takes another profile of the recording, and its stacks.  The
+ * name, the log, the summary and the growth stay. */
+bool allo_dataset_renew(struct allo_dataset *dataset, struct allo_profile *profile,
+			struct allo_recording *recording, allo_stack_id *stacks,
+			struct allo_error *err);
 
 /* Moves the samples of a request into `profile`, with the values of its ranges. */
 bool allo_dataset_show(struct allo_dataset *dataset, const struct allo_request *request,
