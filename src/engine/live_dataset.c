@@ -170,6 +170,9 @@ static bool show(struct allo_live_dataset *live, const struct allo_source_option
 	if (!allo_change_log_heap(&dataset->log, &whole, &heap, &events, err))
 		return false;
 	allo_summary_of_blocks(&dataset->summary, &live->recording, &heap.blocks, events);
+	dataset->summary.peak_ns = allo_window_peak_ns(&whole.window, &live->recording,
+						       dataset->summary.peak_bytes,
+						       dataset->summary.peak_ns);
 	shape = shape_of(live, &dataset->summary);
 	if (live->is_open && same_shape(&shape, &live->shape)) {
 		allo_dataset_forget_ranges(dataset);
@@ -235,5 +238,6 @@ bool allo_live_dataset_end(struct allo_live_dataset *live,
 	if (!live->is_open || !live->dataset.growth.is_growing)
 		return live->is_open;
 	live->dataset.growth.is_growing = false;
-	return finish_step(live, options, continue_log(live, err), err);
+	/* The end of a recording makes its clock more exact: all times change a little. */
+	return finish_step(live, options, open_log(live, err), err);
 }

@@ -44,7 +44,7 @@ struct allo_live_dataset {
 bool allo_live_dataset_step(struct allo_live_dataset *live, const char *file, uint64_t start_ns,
 			    const struct allo_source_options *options, struct allo_error *err);
 
-/* Adds the last events of the recording: its process has ended. */
+/* Reads the recording of a process that has ended for the last time, from its start. */
 bool allo_live_dataset_end(struct allo_live_dataset *live,
 			   const struct allo_source_options *options, struct allo_error *err);
 

@@ -51,6 +51,7 @@ export interface Moment extends Amount {
 export interface OpenHead {
 	file: { name: string; format?: string };
 	growing?: boolean;
+	generation?: number; // changes if calls have new numbers
 	program?: { command?: string; pid?: number; host?: string; start_unix_ns?: number };
 	has: Partial<Record<DataKind, boolean>>;
 	lacks: { name: string; data: string; needs: string }[];

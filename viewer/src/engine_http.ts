@@ -6,7 +6,8 @@ const GONE = "The server of this page does not answer.";
 
 async function post(body: string, token: string): Promise<Response> {
 	try {
-		return await fetch("ask", {
+		/* The address may name one of several processes. */
+		return await fetch(`ask${location.search}`, {
 			method: "POST",
 			headers: { "Content-Type": "application/json", Authorization: `Bearer ${token}` },
 			body,
@@ -17,19 +18,32 @@ async function post(body: string, token: string): Promise<Response> {
 	}
 }
 
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+const BUSY = 429;
+
+/* A server that follows processes answers one request after another. */
+async function postUntilHeard(body: string, token: string): Promise<Response> {
+	for (let wait = 100; ; wait = Math.min(2 * wait, 2000)) {
+		const response = await post(body, token);
+		if (response.status !== BUSY) return response;
+		await pause(wait);
+	}
+}
+
 export function httpEngine(token: string): Engine {
 	return {
 		isServer: true,
 		async ask<Head>(request: Request): Promise<Reply<Head>> {
-			const response = await post(JSON.stringify({ v: 1, ...request }), token);
-			const bytes = await response.arrayBuffer();
+			const response = await postUntilHeard(JSON.stringify({ v: 1, ...request }), token);
 			if (response.status === 401 || response.status === 403)
 				throw new AskError(
 					"access",
 					"The server refuses this page.",
 					"Open the address that 'allo view' prints.",
 				);
-			return Reply.decode<Head>(bytes);
+			if (!response.ok) throw new AskError("io", (await response.text()).trim());
+			return Reply.decode<Head>(await response.arrayBuffer());
 		},
 	};
 }

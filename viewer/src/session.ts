@@ -136,12 +136,14 @@ export async function listFiles(engine: Engine): Promise<void> {
 	files.value = found;
 }
 
-/* A growing recording: the description changes, calls keep their numbers. */
+/* A growing recording: the description changes, calls keep their numbers.  Filters may have added others behind them,
+ * so names are asked for again if there are more calls. */
 export async function refresh(): Promise<void> {
 	const current = session.peek();
 	if (!current) return;
 	const { head } = await current.engine.ask<OpenHead>({ ask: "open", file: current.file });
-	session.value = { ...current, open: head };
+	const names = head.calls === current.open.calls ? current.names : new Names(current.engine, current.file);
+	session.value = { ...current, open: head, names };
 	forgetReplies();
 }
 

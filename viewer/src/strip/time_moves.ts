@@ -78,8 +78,15 @@ export function setBase(): void {
 	go({ base: { file, ...(time ?? wholeRange()) }, time: undefined });
 }
 
-/* Growth since the last mark: allocated since, and still live. */
+/* Growth since the last mark: what each function holds now, against then.  It continues to grow. */
 export function sinceMark(): void {
 	const last = allMarks().at(-1);
-	if (last) go({ time: { from: last.ns, to: Math.max(last.ns + 1, wholeRange().to) }, view: "leaks" });
+	if (!last) return;
+	go({
+		base: { file: state.peek().file, from: 0, to: Math.max(1, last.ns) },
+		time: undefined,
+		metric: "end_bytes",
+		view: "table",
+		sort: "change",
+	});
 }
