@@ -162,6 +162,8 @@ static void print_start(const struct allo_http_server *server, const char *token
 	}
 	allo_say_advice("go tool pprof -top %s/debug/pprof/heap", url);
 	allo_say_advice("curl %s/metrics", url);
+	if (token)
+		allo_say_advice("%s/view#k=%s     in a browser", server->listener.url, token);
 }
 
 static bool fill_processes(struct allo_process_list *processes, const struct serve *opt,
@@ -227,7 +229,7 @@ const struct allo_command allo_cmd_serve = {
 		"/debug/pprof/heap and /debug/pprof/allocs are for 'go tool pprof' and collectors of "
 		"Go profiles; ?seconds=N (up to 60) covers the next N seconds, ?debug=1 is text. "
 		"/pprof/heap is for google-pprof. /metrics is for Prometheus, as text or OpenMetrics; "
-		"/memory has the same as JSON. POST to /enable and /disable starts and stops a "
+		"/memory has the same as JSON. /view is the page of 'allo view' for a process. POST to /enable and /disable starts and stops a "
 		"recording. With several processes, ?pid=N selects one.\n\n"
 		"Heaps need a process that is being recorded; metrics work for any process. The "
 		"default address is reachable from this machine only. Clients send a token, as "

@@ -27,6 +27,9 @@ static bool open_log(struct allo_live_dataset *live, struct allo_error *err)
 	close_log(live);
 	if (!allo_tail_open(&live->events, &live->recording, live->path, NULL, err))
 		return false;
+	/* All events of a process that was killed are there, and its time has ended. */
+	if (!live->dataset.growth.is_growing)
+		live->events.until_ns = UINT64_MAX;
 	live->builder = allo_log_builder_new(&live->dataset.log, &live->recording, err);
 	return live->builder && allo_log_builder_step(live->builder, &live->events, err);
 }

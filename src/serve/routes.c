@@ -449,7 +449,7 @@ static const struct allo_route routes[] = {
 	{ "/pprof/symbol", ALLO_GET | ALLO_POST, NULL, answer_symbol_inlined },
 	{ "/metrics", ALLO_GET, "metrics for Prometheus; ?walk=arenas: also those of glibc's malloc", answer_metrics },
 	{ "/memory", ALLO_GET, "the same metrics as JSON", answer_memory },
-	{ "/view", ALLO_GET, NULL, answer_page, .is_public = true },
+	{ "/view", ALLO_GET, "the page of 'allo view', which follows the process", answer_page, .is_public = true },
 	{ "/ask", ALLO_POST, NULL, answer_ask },
 	{ "/enable", ALLO_POST, NULL, answer_enable, .changes = true },
 	{ "/disable", ALLO_POST, NULL, answer_disable, .changes = true },

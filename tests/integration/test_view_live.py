@@ -1,5 +1,5 @@
 """`allo view PID`: the page's requests about a process while it runs, and after its end."""
-import json
+import contextlib
 import os
 import random
 import signal
@@ -25,20 +25,14 @@ class LiveTest(WatchTest):
         reply = server.ask("table", metric=metric, most=10000, **members)
         return {name: value for name, value in reply.rows("name", f"self.{metric}") if value}
 
-    def asked(self, file, ask, **members):
-        """The reply of `allo view --ask` about a file."""
-        request = json.dumps({"v": 1, "ask": ask, **members})
-        done = self.run_allo("view", "--ask", request, file)
-        self.assertEqual((done.returncode, done.stderr), (0, b""))
-        return Reply(done.stdout)
-
     def follow_to_end(self, server):
         """The last news of a process that has ended."""
         return wait_until(lambda: not (news := server.ask("live"))["is_running"] and news, "the process has ended")
 
     def assert_shows(self, server, file, windows):
         """The page shows the finished recording: curve, tables and totals of random ranges."""
-        opened, of_file = server.ask("open"), self.asked(file, "open")
+        finished = self.view(file)
+        opened, of_file = server.ask("open"), finished.ask("open")
         for member in ("duration_ns", "events", "peak", "end", "allocated", "marks", "threads", "notes"):
             self.assertEqual(opened[member], of_file[member], member)
         chance = random.Random(7)
@@ -46,11 +40,11 @@ class LiveTest(WatchTest):
             ends = sorted(chance.randrange(opened["duration_ns"]) for _ in range(2))
             window = {"from": ends[0], "to": ends[1] + 1}
             self.assertEqual(server.ask("timeline", steps=40, **window).columns,
-                             self.asked(file, "timeline", steps=40, **window).columns, window)
+                             finished.ask("timeline", steps=40, **window).columns, window)
             members = {"metrics": METRICS, "metric": "alloc_bytes", "by": "site", "most": 100000, **window}
             columns = ["name", "place"] + [f"{kind}.{metric}" for metric in METRICS for kind in ("self", "total")]
             self.assertEqual(sorted(server.ask("table", **members).rows(*columns)),
-                             sorted(self.asked(file, "table", **members).rows(*columns)), window)
+                             sorted(finished.ask("table", **members).rows(*columns)), window)
 
 
 class Growth(LiveTest):
@@ -134,13 +128,17 @@ class Ends(LiveTest):
         self.assertEqual(self.held(server), {"get": 23 * 1009 + 7 * 501})
         self.assert_shows(server, file, 3)
 
+    def kill_if_running(self, pid):
+        with contextlib.suppress(ProcessLookupError):
+            kill(pid)
+
     def test_threads_that_run_all_the_time(self):
         """Many segments of the log, cut anywhere; the process is killed."""
         child = subprocess.Popen([ALLO, "run", "-q", "--raw", "-o", "churn.allo", built("churn.c"), "3", "20000", "forever"],
                                  stdout=subprocess.PIPE, text=True, cwd=self.tmp, env=self.env)
         self.addCleanup(child.stdout.close)
         pid = int(child.stdout.readline().split()[1])
-        self.addCleanup(kill, pid)
+        self.addCleanup(self.kill_if_running, pid)
         os.kill(pid, signal.SIGSTOP)
         server = self.view(pid)
         while server.ask("open")["events"] < 200_000:
@@ -148,6 +146,11 @@ class Ends(LiveTest):
             os.kill(pid, signal.SIGCONT)
             self.assertEqual(server.ask("live")["generation"], 1)
             os.kill(pid, signal.SIGSTOP)
+        # What was added step by step is what a replay of the file finds.
+        server.ask("live")
+        finished = self.view("churn.allo")
+        for metric in ("alloc_bytes", "alloc_blocks", "peak_bytes", "end_bytes", "max_bytes"):
+            self.assertEqual(self.held(server, metric), self.held(finished, metric), metric)
         os.kill(pid, signal.SIGKILL)
         child.wait(HANG)
         self.follow_to_end(server)
