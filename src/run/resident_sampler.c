@@ -19,7 +19,7 @@ enum {
 	FIRST_MS = 5,
 	LONGEST_MS = 1000,
 	BUSY_SHARE = 200,            /* samples take at most one of this many parts of the time */
-	BREAKDOWN_SHARE = 100,       /* the same for breakdowns */
+	BREAKDOWN_SHARE = 33,        /* the same for breakdowns, which only growth causes */
 	BREAKDOWN_LEAST = 4 << 20,   /* bytes: smaller processes hold little but their code */
 	BREAKDOWN_AGE_NS = 20000000, /* of the recording: many processes end before */
 	BREAKDOWN_LATER_NS = 200000000, /* after the last one, less growth is needed */
@@ -184,7 +184,7 @@ static bool has_grown(const struct allo_sampled_process *process, uint64_t age_n
 	uint64_t before = process->breakdown_rss;
 	bool is_old = age_ns > process->resident.parts_ns + BREAKDOWN_LATER_NS;
 
-	return rss > before + before / (is_old ? 100 : 10);
+	return rss > before + before / (is_old ? 100 : 30);
 }
 
 static bool is_breakdown_due(const struct allo_sampled_process *process, uint64_t age_ns,
