@@ -161,9 +161,9 @@ static void print_start(const struct allo_http_server *server, const char *token
 		return;
 	}
 	allo_say_advice("go tool pprof -top %s/debug/pprof/heap", url);
-	allo_say_advice("curl %s/metrics", url);
 	if (token)
 		allo_say_advice("%s/view#k=%s     in a browser", server->listener.url, token);
+	allo_say_advice("curl %s/metrics", url);
 }
 
 static bool fill_processes(struct allo_process_list *processes, const struct serve *opt,
@@ -185,17 +185,11 @@ static bool run_serve(const void *options_given, char **names, struct allo_error
 {
 	ALLO_DEFER(allo_http_server_close) struct allo_http_server server = { .listener.fd = -1 };
 	const struct serve *opt = options_given;
-	const struct allo_symbol_options symbols = {
-		.places = { .folders = opt->common.debug_dirs.item,
-			    .folder_count = opt->common.debug_dirs.count,
-			    .root = opt->common.sysroot },
-		.has_no_cache = opt->common.no_cache
-	};
 	const char *where = opt->listen ? opt->listen : ALLO_SERVE_LISTEN;
 	char token[TOKEN_SIZE];
 	bool has_made_token = false;
 
-	server.symbols = &symbols;
+	server.symbols = allo_common_symbols(&opt->common);
 	server.access.hosts = opt->hosts.item;
 	server.access.host_count = opt->hosts.count;
 	if (!find_token(opt, token, &server.access.token, err) ||
@@ -229,8 +223,8 @@ const struct allo_command allo_cmd_serve = {
 		"/debug/pprof/heap and /debug/pprof/allocs are for 'go tool pprof' and collectors of "
 		"Go profiles; ?seconds=N (up to 60) covers the next N seconds, ?debug=1 is text. "
 		"/pprof/heap is for google-pprof. /metrics is for Prometheus, as text or OpenMetrics; "
-		"/memory has the same as JSON. /view is the page of 'allo view' for a process. POST to /enable and /disable starts and stops a "
-		"recording. With several processes, ?pid=N selects one.\n\n"
+		"/memory has the same as JSON. /view is the page of 'allo view' for a process. POST to "
+		"/enable and /disable starts and stops a recording. With several processes, ?pid=N selects one.\n\n"
 		"Heaps need a process that is being recorded; metrics work for any process. The "
 		"default address is reachable from this machine only. Clients send a token, as "
 		"'Authorization: Bearer TOKEN' or as the password in http://allo:TOKEN@HOST: the one "

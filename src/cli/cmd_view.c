@@ -212,17 +212,10 @@ static void present(const struct view *opt, const struct allo_http_server *serve
 		allo_say("Ctrl-C ends the viewer");
 }
 
-static bool serve(const struct view *opt, struct allo_http_server *server, struct allo_error *err)
+static bool serve(const struct view *opt, struct allo_http_server *server,
+		  char token[ALLO_TOKEN_SIZE], struct allo_error *err)
 {
-	const struct allo_symbol_options symbols = {
-		.places = { .folders = opt->common.debug_dirs.item,
-			    .folder_count = opt->common.debug_dirs.count,
-			    .root = opt->common.sysroot },
-		.has_no_cache = opt->common.no_cache
-	};
-	char token[ALLO_TOKEN_SIZE];
-
-	server->symbols = &symbols;
+	server->symbols = allo_common_symbols(&opt->common);
 	server->access.token = token;
 	if (!allo_access_make_token(token, err) ||
 	    !listen_on(&server->listener, opt->listen, err) || !allo_http_server_open(server, err))
@@ -234,15 +227,17 @@ static bool serve(const struct view *opt, struct allo_http_server *server, struc
 static bool view_process(const struct view *opt, char **names, struct allo_error *err)
 {
 	ALLO_DEFER(allo_http_server_close) struct allo_http_server server = { .listener.fd = -1 };
+	char token[ALLO_TOKEN_SIZE];
 
 	server.find_more = allo_native_answer_find;
-	return add_processes(&server.processes, opt, names, err) && serve(opt, &server, err);
+	return add_processes(&server.processes, opt, names, err) && serve(opt, &server, token, err);
 }
 
 static bool view_files(const struct view *opt, char **paths, struct allo_error *err)
 {
 	ALLO_DEFER(files_done) struct files files = { 0 };
 	ALLO_DEFER(allo_http_server_close) struct allo_http_server server = { .listener.fd = -1 };
+	char token[ALLO_TOKEN_SIZE];
 	struct allo_asked_files asked;
 
 	if (!open_files(&files, &opt->common, paths, err))
@@ -252,7 +247,7 @@ static bool view_files(const struct view *opt, char **paths, struct allo_error *
 	asked = (struct allo_asked_files){ files.datasets, files.dataset_count,
 					   allo_native_answer_find };
 	server.viewed = &asked;
-	return serve(opt, &server, err);
+	return serve(opt, &server, token, err);
 }
 
 static bool run_view(const void *options_given, char **names, struct allo_error *err)

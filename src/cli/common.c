@@ -363,6 +363,16 @@ static bool filters_threads(const struct allo_common *common)
 	return false;
 }
 
+struct allo_symbol_options allo_common_symbols(const struct allo_common *common)
+{
+	return (struct allo_symbol_options){
+		.places = { .folders = common->debug_dirs.item,
+			    .folder_count = common->debug_dirs.count,
+			    .root = common->sysroot },
+		.has_no_cache = common->no_cache,
+	};
+}
+
 bool allo_common_source(const struct allo_common *common, struct allo_source_options *source,
 			struct allo_error *err)
 {
@@ -372,9 +382,7 @@ bool allo_common_source(const struct allo_common *common, struct allo_source_opt
 		.trace = { .fields = common->fields,
 			   .frequency = (double)common->frequency,
 			   .drops_modules = common->no_modules },
-		.symbols = { .places = { .folders = common->debug_dirs.item,
-					 .folder_count = common->debug_dirs.count,
-					 .root = common->sysroot } },
+		.symbols = allo_common_symbols(common),
 		.no_symbols = common->no_symbols,
 		.no_cache = common->no_cache,
 		.by_thread = filters_threads(common),

@@ -105,6 +105,9 @@ bool allo_inputs_begin(struct allo_inputs *inputs, const struct allo_common *com
 		       char *const *files, struct allo_error *err);
 void allo_inputs_end(struct allo_inputs *inputs);
 
+/* Where symbols are looked for. */
+struct allo_symbol_options allo_common_symbols(const struct allo_common *common);
+
 /* The engine's options alone, for files that are not pipes. */
 bool allo_common_source(const struct allo_common *common, struct allo_source_options *source,
 			struct allo_error *err);

@@ -25,7 +25,7 @@ static void close_log(struct allo_live_dataset *live)
 static bool open_log(struct allo_live_dataset *live, struct allo_error *err)
 {
 	close_log(live);
-	if (!allo_tail_open(&live->events, &live->recording, live->path, NULL, err))
+	if (!allo_growing_events_open(&live->events, &live->recording, live->path, NULL, err))
 		return false;
 	/* All events of a process that was killed are there, and its time has ended. */
 	if (!live->dataset.growth.is_growing)
@@ -45,7 +45,7 @@ static bool can_continue(const struct allo_live_dataset *live)
 
 static bool continue_log(struct allo_live_dataset *live, struct allo_error *err)
 {
-	if (!allo_tail_step(&live->events, err))
+	if (!allo_growing_events_step(&live->events, err))
 		return false;
 	return can_continue(live) ? allo_log_builder_step(live->builder, &live->events, err)
 				  : open_log(live, err);

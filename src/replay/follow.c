@@ -85,8 +85,9 @@ static bool take_events(struct allo_follow *follow, struct allo_error *err)
 	return !allo_failed(err);
 }
 
-bool allo_tail_open(struct allo_events *events, struct allo_recording *recording, const char *path,
-		    const struct allo_progress *progress, struct allo_error *err)
+bool allo_growing_events_open(struct allo_events *events, struct allo_recording *recording,
+			      const char *path, const struct allo_progress *progress,
+			      struct allo_error *err)
 {
 	struct allo_wire_moment now = present();
 
@@ -102,7 +103,7 @@ bool allo_tail_open(struct allo_events *events, struct allo_recording *recording
 	return true;
 }
 
-bool allo_tail_step(struct allo_events *events, struct allo_error *err)
+bool allo_growing_events_step(struct allo_events *events, struct allo_error *err)
 {
 	struct allo_wire_moment now = present();
 
@@ -116,7 +117,7 @@ bool allo_follow_open(struct allo_follow *follow, const char *path,
 		      const struct allo_progress *progress, struct allo_error *err)
 {
 	*follow = (struct allo_follow){ .by_labels = follow->by_labels };
-	if (!allo_tail_open(&follow->events, &follow->recording, path, progress, err) ||
+	if (!allo_growing_events_open(&follow->events, &follow->recording, path, progress, err) ||
 	    !allo_heap_init(&follow->heap, &follow->recording, err) || !take_events(follow, err))
 		return false;
 	follow->recording.progress = NULL; /* later steps are short */
@@ -125,7 +126,7 @@ bool allo_follow_open(struct allo_follow *follow, const char *path,
 
 bool allo_follow_step(struct allo_follow *follow, struct allo_error *err)
 {
-	if (!allo_tail_step(&follow->events, err) ||
+	if (!allo_growing_events_step(&follow->events, err) ||
 	    !allo_heap_grow(&follow->heap, &follow->recording, follow->events.streams, err))
 		return false;
 	ALLO_ASSERT(follow->events.streams <= follow->heap.blocks.stream_count);

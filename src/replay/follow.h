@@ -10,12 +10,13 @@
 #include "replay/heap.h"
 
 /* Opens a raw recording, and its events up to now.  A packed one is an error: it never grows. */
-bool allo_tail_open(struct allo_events *events, struct allo_recording *recording, const char *path,
-		    const struct allo_progress *progress, struct allo_error *err);
+bool allo_growing_events_open(struct allo_events *events, struct allo_recording *recording,
+			      const char *path, const struct allo_progress *progress,
+			      struct allo_error *err);
 
 /* Continues with the events since then.  Events that threads write during the step are left for the
  * next one, so that no thread is ahead of another. */
-bool allo_tail_step(struct allo_events *events, struct allo_error *err);
+bool allo_growing_events_step(struct allo_events *events, struct allo_error *err);
 
 /* All zeros is closed.  It must not be moved. */
 struct allo_follow {

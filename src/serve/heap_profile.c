@@ -110,7 +110,8 @@ unsigned allo_heap_profile_write(const void *task, int out, struct allo_error *e
 	struct allo_recorded_process recorded;
 	uint64_t from_ns = 0;
 	const char *file;
-	unsigned status = allo_served_recording_find(request->process, &list, &recorded, &file, err);
+	unsigned status = allo_served_recording_find(request->process, &list, &recorded, &file,
+						     err);
 
 	if (status != ALLO_DONE)
 		return status;
@@ -134,7 +135,8 @@ unsigned allo_heap_profile_follow(struct allo_followed_profile *followed,
 	struct allo_source_options options = allo_heap_source_options(request, root);
 	struct allo_recorded_process recorded;
 	const char *file;
-	unsigned status = allo_served_recording_find(request->process, &list, &recorded, &file, err);
+	unsigned status = allo_served_recording_find(request->process, &list, &recorded, &file,
+						     err);
 
 	if (status != ALLO_DONE)
 		return status;

@@ -77,7 +77,7 @@ static bool take_seconds(struct allo_http_request *request, bool is_text, uint64
 static void capture(struct allo_http_request *request, enum allo_heap_format format, bool is_of_all)
 {
 	const char *names[] = { "heap", "allocs", "heap-delta", "allocs-delta" };
-	struct allo_heap_request heap = { .symbols = request->server->symbols,
+	struct allo_heap_request heap = { .symbols = &request->server->symbols,
 					  .format = format,
 					  .is_of_all = is_of_all,
 					  .asked_ns = allo_clock_ns() };
@@ -144,7 +144,7 @@ static void start_small(struct allo_http_request *request,
 
 static void name_addresses(struct allo_http_request *request, bool lists_inlined)
 {
-	struct allo_address_request task = { .symbols = request->server->symbols,
+	struct allo_address_request task = { .symbols = &request->server->symbols,
 					     .addresses = { request->body.at, request->body.len },
 					     .lists_inlined = lists_inlined };
 	struct allo_served_process *process;
@@ -390,9 +390,9 @@ static void answer_page(struct allo_http_request *request)
 static void answer_from_files(struct allo_http_request *request)
 {
 	ALLO_DEFER(allo_reply_done) struct allo_reply reply = { 0 };
-	struct allo_text bytes = allo_ask(
-		request->server->viewed,
-		(struct allo_text){ request->body.at, request->body.len }, &reply);
+	struct allo_text bytes = allo_ask(request->server->viewed,
+					  (struct allo_text){ request->body.at, request->body.len },
+					  &reply);
 
 	if (bytes.len == 0)
 		allo_http_request_refuse(request, ALLO_BROKEN, "out of memory");
@@ -427,7 +427,7 @@ static void answer_ask(struct allo_http_request *request)
 	allo_http_server_follow(
 		request,
 		&(struct allo_heap_request){ .process = process,
-					     .symbols = request->server->symbols,
+					     .symbols = &request->server->symbols,
 					     .ask = { request->body.at, request->body.len },
 					     .find_more = request->server->find_more },
 		HEAP_LIMIT_NS);

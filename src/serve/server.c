@@ -614,7 +614,8 @@ static void fill_polled(const struct allo_http_server *server, struct pollfd pol
 	}
 	for (size_t i = 0; i < ALLO_LANES * ALLO_FOLLOWERS_MAX; i++) {
 		const struct allo_follower *follower =
-			&server->lanes[i / ALLO_FOLLOWERS_MAX].followers.all[i % ALLO_FOLLOWERS_MAX];
+			&server->lanes[i / ALLO_FOLLOWERS_MAX]
+				 .followers.all[i % ALLO_FOLLOWERS_MAX];
 
 		polled[POLL_FOLLOWERS + i].fd = follower->pid ? follower->socket : -1;
 	}

@@ -34,7 +34,7 @@ struct allo_http_server {
 	struct allo_listener listener;
 	struct allo_access access;
 	struct allo_process_list processes;
-	const struct allo_symbol_options *symbols;
+	struct allo_symbol_options symbols;
 	/* Files that `allo view` shows; or NULL: the page shows processes. */
 	const struct allo_asked_files *viewed;
 	allo_answer *(*find_more)(const char *ask); /* the same as in that, for processes */
@@ -79,8 +79,8 @@ struct allo_job {
  */
 void allo_http_server_start(struct allo_http_request *request, const struct allo_job *job);
 
-/* The same for a heap without a window, or a request of the page: a follower of the process answers.
- * Requests of the page wait for each other. */
+/* The same for a heap without a window, or a request of the page: a follower of the process
+ * answers. Requests of the page wait for each other. */
 void allo_http_server_follow(struct allo_http_request *request,
 			     const struct allo_heap_request *heap, uint64_t limit_ns);
 
