@@ -3,8 +3,8 @@
 #include "cli/common.h"
 #include "cli/config_file.h"
 #include "cli/show_findings.h"
-#include "cli/show_sarif.h"
 #include "engine/source_facts.h"
+#include "report/sarif.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -135,7 +135,7 @@ static bool print_sarif(const struct findings *opt, const struct result *result,
 	root = allo_text_of(here);
 	if (!allo_common_open_result(&out, err))
 		return false;
-	allo_write_sarif(&out, &result->findings, &result->evidence, root);
+	allo_sarif_write(&out, &result->findings, &result->evidence, root);
 	return allo_common_end(&opt->common, &out, &result->profile.notes, err);
 }
 

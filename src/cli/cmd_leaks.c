@@ -4,7 +4,7 @@
 #include "cli/quote.h"
 #include "cli/read_leaks.h"
 #include "cli/show_stack.h"
-#include "profile/naming.h"
+#include "profile/call_walk.h"
 #include "report/figures.h"
 #include "report/messages.h"
 #include "report/show.h"

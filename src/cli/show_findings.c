@@ -1,7 +1,7 @@
 #include "cli/show_findings.h"
 
 #include "cli/show_stack.h"
-#include "profile/naming.h"
+#include "profile/call_walk.h"
 #include "report/code_style.h"
 #include "report/show.h"
 

@@ -1,24 +1,9 @@
 #include "cli/show_stack.h"
 
 #include "base/utf8.h"
-#include "profile/naming.h"
+#include "profile/call_walk.h"
 #include "report/code_style.h"
 #include "report/show.h"
-
-const struct allo_frame *allo_call_walk_next(struct allo_call_walk *walk, uint32_t *call)
-{
-	const struct allo_frame *frame;
-
-	if (walk->stack == 0)
-		return NULL;
-	frame = &walk->profile->frames.at[walk->profile->stacks.at[walk->stack].frame];
-	*call = walk->call++;
-	if (walk->call >= allo_frame_call_count(frame)) {
-		walk->stack = walk->profile->stacks.at[walk->stack].parent;
-		walk->call = 0;
-	}
-	return frame;
-}
 
 void allo_report_field_frames(struct allo_report *report, const struct allo_profile *profile,
 			      allo_stack_id stack)

@@ -6,16 +6,6 @@
 
 #include "report/report.h"
 
-/* A position in a stack; it moves from the innermost call outwards. */
-struct allo_call_walk {
-	const struct allo_profile *profile;
-	allo_stack_id stack;
-	uint32_t call;
-};
-
-/* The next call; NULL at the end. */
-const struct allo_frame *allo_call_walk_next(struct allo_call_walk *walk, uint32_t *call);
-
 /* The JSON list "frames": all calls, the innermost first. */
 void allo_report_field_frames(struct allo_report *report, const struct allo_profile *profile,
 			      allo_stack_id stack);

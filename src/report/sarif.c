@@ -1,9 +1,7 @@
-#include "cli/show_sarif.h"
+#include "report/sarif.h"
 
 #include "base/json_write.h"
-#include "cli/show_stack.h"
-#include "cli/version.h"
-#include "profile/naming.h"
+#include "profile/call_walk.h"
 
 #include <stdio.h>
 
@@ -186,7 +184,7 @@ static void add_result(struct writer *writer, const struct allo_finding *found)
 	allo_json_out_end(json);
 }
 
-void allo_write_sarif(struct allo_output *out, const struct allo_findings *findings,
+void allo_sarif_write(struct allo_output *out, const struct allo_findings *findings,
 		      const struct allo_evidence *evidence, struct allo_text root)
 {
 	struct writer writer = { { .out = out, .pretty_depth = 4 }, evidence, root };
