@@ -554,7 +554,7 @@ class Output(Run):
 
 class Recordings(Run):
     SUMMARY = (r"allo: 23 allocations, 22\.7 KiB total, peak 22\.7 KiB at [\d.]+ [mu]?s, 2\.96 KiB never "
-               r"freed\n(?:allo: malloc held [\d.]+ KiB of [\d.]+ MiB resident at the peak"
+               r"freed\n(?:allo: malloc held [\d.]+ K?i?B of [\d.]+ MiB resident at the peak"
                r"(?: \(.*\))?\n)?allo: 0 events dropped, 100\.0% of stacks complete\n")
 
     def setUp(self):
