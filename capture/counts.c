@@ -1,6 +1,6 @@
 /* counts.c - statistics of threads and of the whole; the functions of allo.h that report them. */
 #include "capture/counts.h"
-#include "capture/last_error.h"
+#include "capture/api/last_error.h"
 #include "capture/process.h"
 #include "capture/safepoint.h"
 #include "capture/settings.h"

@@ -1,8 +1,8 @@
 /* debug_log.c - formatting without stdio, and a file that the program may have closed. */
 #include "capture/debug_log.h"
 #include "base/assert.h"
-#include "capture/file_name.h"
-#include "capture/recorder_file.h"
+#include "capture/file/file_name.h"
+#include "capture/file/recorder_file.h"
 #include "capture/settings.h"
 #include "capture/system.h"
 

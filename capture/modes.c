@@ -1,7 +1,8 @@
 /* modes.c - decides for each block whether it is counted and whether it is recorded. */
 #include "capture/modes.h"
 #include "base/assert.h"
-#include "capture/probes.h"
+#include "capture/hooks/probes.h"
+#include "capture/overhead.h"
 #include "capture/sampler.h"
 
 /* The address in the recording: blocks of different heaps may have the same one. */
@@ -41,11 +42,16 @@ static struct allo_size take(struct allo_thread_state *thread, uint32_t heap, co
 static void record(struct allo_thread_state *thread, uint32_t heap, const void *block, size_t size,
 		   struct allo_hook_frame frame)
 {
+	uint64_t begin = allo_overhead_begin(), weighted;
+
 	allo_record_alloc(thread, (void *)address_in(heap, block), size, frame);
 	if (!is_sampled())
 		return;
-	allo_probe_alloc(block, size, allo_sampler_weighted(size));
+	weighted = allo_sampler_weighted(size);
+	allo_probe_alloc(block, size, weighted);
+	allo_overhead_note_sample(size, weighted);
 	allo_sampler_taken(thread);
+	allo_overhead_end(thread, begin);
 }
 
 /* Handles a new or resized block.  Returns whether it was recorded. */
@@ -64,9 +70,15 @@ static bool keep(struct allo_thread_state *thread, uint32_t heap, const void *bl
 void allo_filtered_alloc(struct allo_thread_state *thread, uint32_t heap, const void *block,
 			 size_t size, struct allo_hook_frame frame)
 {
+	uint64_t begin = allo_overhead_begin_other(thread);
+	bool has_event;
+
 	if (allo_settings.has_stats)
 		allo_counts_alloc(thread, size);
-	keep(thread, heap, block, size, frame);
+	has_event = keep(thread, heap, block, size, frame);
+	allo_overhead_end_other(thread, begin, has_event);
+	if (has_event)
+		allo_overhead_look(thread);
 }
 
 /* Whether the end of a block is recorded. */
@@ -77,25 +89,33 @@ static bool has_end_event(const struct allo_size *known)
 
 void allo_filtered_free(struct allo_thread_state *thread, uint32_t heap, const void *block)
 {
+	uint64_t begin = allo_overhead_begin_other(thread);
 	struct allo_size known = take(thread, heap, block);
 
 	if (known.is_known && allo_settings.has_stats)
 		allo_counts_free(thread, known.size);
-	if (!has_end_event(&known))
-		return;
-	allo_record_free(thread, (void *)address_in(heap, block));
-	if (is_sampled())
-		allo_probe_free(block);
+	if (has_end_event(&known)) {
+		uint64_t begin_event = allo_overhead_begin();
+
+		allo_record_free(thread, (void *)address_in(heap, block), 0);
+		if (is_sampled())
+			allo_probe_free(block);
+		allo_overhead_end(thread, begin_event);
+	}
+	allo_overhead_end_other(thread, begin, known.is_sampled);
 }
 
 void allo_filtered_resize(struct allo_thread_state *thread, uint32_t heap, const void *block)
 {
+	uint64_t begin = allo_overhead_begin_other(thread);
+
 	thread->resized = (struct allo_resized){ block, { 0 } };
 	if (!block)
 		return;
 	thread->resized.known = take(thread, heap, block);
 	if (has_end_event(&thread->resized.known))
 		allo_record_resize(thread, (void *)address_in(heap, block));
+	allo_overhead_end_other(thread, begin, thread->resized.known.is_sampled);
 }
 
 /* Undoes take() after a failed resize. */
@@ -117,6 +137,22 @@ static void count_resized(struct allo_thread_state *thread, const struct allo_si
 		allo_counts_alloc(thread, size);
 }
 
+/* The block is `moved` now.  Returns whether it was recorded. */
+static bool keep_resized(struct allo_thread_state *thread, uint32_t heap, const void *moved,
+			 size_t size, struct allo_hook_frame frame, const struct allo_resized *old)
+{
+	bool is_open = old->block && has_end_event(&old->known), has_event;
+
+	if (allo_settings.has_stats)
+		count_resized(thread, &old->known, size);
+	has_event = keep(thread, heap, moved, size, frame);
+	if (!has_event && is_open)
+		allo_record_outcome(thread, ALLO_ESCAPE_GONE);
+	if (is_open && is_sampled())
+		allo_probe_free(old->block);
+	return has_event;
+}
+
 void allo_filtered_resized(struct allo_thread_state *thread, uint32_t heap, const void *moved,
 			   size_t size, struct allo_hook_frame frame)
 {
@@ -124,12 +160,12 @@ void allo_filtered_resized(struct allo_thread_state *thread, uint32_t heap, cons
 	bool is_open = old.block && has_end_event(&old.known);
 
 	if (moved && size >= allo_settings.min_size) {
-		if (allo_settings.has_stats)
-			count_resized(thread, &old.known, size);
-		if (!keep(thread, heap, moved, size, frame) && is_open)
-			allo_record_outcome(thread, ALLO_ESCAPE_GONE);
-		if (is_open && is_sampled())
-			allo_probe_free(old.block);
+		uint64_t begin = allo_overhead_begin_other(thread);
+		bool has_event = keep_resized(thread, heap, moved, size, frame, &old);
+
+		allo_overhead_end_other(thread, begin, has_event || is_open);
+		if (has_event)
+			allo_overhead_look(thread);
 		return;
 	}
 	if (!old.block)

@@ -5,7 +5,7 @@
 #ifndef ALLO_CAPTURE_MODES_H
 #define ALLO_CAPTURE_MODES_H
 
-#include "capture/record.h"
+#include "capture/file/record.h"
 
 /* Call these before and after a resize.  `block` may be NULL; `moved` is NULL if the resize failed
  * or the size is 0. */

@@ -4,7 +4,8 @@
 #ifndef ALLO_CAPTURE_PROCESS_H
 #define ALLO_CAPTURE_PROCESS_H
 
-#include "capture/control.h"
+#include "capture/control/control.h"
+#include "capture/overhead.h"
 #include "capture/thread.h"
 #include "capture/visibility.h"
 
@@ -22,12 +23,16 @@ struct allo_process {
 	uint32_t marks_waiting; /* marks for the next thread that records */
 	uint32_t waiting_marks[ALLO_MARKS_WAITING]; /* their texts, numbered by annotations.c */
 	struct allo_control control;
+	struct allo_overhead overhead;
 };
 
 ALLO_HIDDEN extern struct allo_process *allo_process;
 
 /* True if the runtime is linked into a program or another library, not loaded as liballo.so. */
 bool allo_process_is_embedded(void);
+
+/* True if `allo attach` has loaded it into a process that was running already. */
+bool allo_process_is_late(void);
 
 /* Finds the real functions and reads the settings, once. */
 void allo_process_init(void);

@@ -68,7 +68,7 @@ static bool is_inside(const struct allo_thread_state *thread)
 {
 	uint32_t phase = __atomic_load_n(&thread->phase, __ATOMIC_ACQUIRE);
 
-	return phase == ALLO_THREAD_BUSY ||
+	return phase == ALLO_THREAD_BUSY || phase == ALLO_THREAD_PASSING ||
 	       (phase == ALLO_THREAD_PARKED &&
 		__atomic_load_n(&allo_process->is_ending, __ATOMIC_RELAXED));
 }

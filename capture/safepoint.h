@@ -31,6 +31,9 @@ ALLO_HIDDEN extern uint32_t allo_safepoint;
  * calls a short hook of a stale dispatch table notices. */
 enum { ALLO_SAFEPOINT_PLAIN = 4 };
 
+/* In a thread's state, in place of the word that lets it into hooks: see overhead.h. */
+enum { ALLO_SAFEPOINT_STALE = 3 };
+
 /* Number of the current recording in this process.  A thread that was set up for another one starts
  * over. */
 ALLO_HIDDEN extern uint32_t allo_session;

@@ -118,6 +118,7 @@ void allo_sampler_start(struct allo_thread_state *thread)
 			  1;
 	next_random(sampler);
 	sampler->left = allo_sampler_draw(sampler);
+	sampler->rate = allo_settings.rate;
 }
 
 void allo_sampler_flush_all(void)

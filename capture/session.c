@@ -1,16 +1,18 @@
 /* session.c - the state machine of recordings: dormant, waiting, recording, ended. */
 #include "capture/session.h"
+#include "capture/api/last_error.h"
+#include "capture/api/spawn_allo.h"
 #include "capture/counts.h"
-#include "capture/file_name.h"
-#include "capture/last_error.h"
-#include "capture/own_resident.h"
+#include "capture/file/file_name.h"
+#include "capture/file/own_resident.h"
+#include "capture/overhead.h"
 #include "capture/process.h"
 #include "capture/safepoint.h"
 #include "capture/sampler.h"
 #include "capture/settings.h"
-#include "capture/spawn_allo.h"
 #include "capture/spin.h"
 #include "capture/system.h"
+#include "telemetry/error_text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -145,7 +147,7 @@ static const char *begin(bool is_whole_one)
 	if (!allo_process_begin(true)) {
 		allo_set_error("cannot record to ", allo_recorder->path, ": ",
 			       allo_recorder->failure
-				       ? strerrordesc_np(allo_recorder->failure)
+				       ? allo_error_text(allo_recorder->failure)
 				       : "no room on the disk or within the size limit");
 		allo_recorder_end(false);
 		return NULL;
@@ -266,6 +268,7 @@ static void end(void)
 	memcpy(stopped_path, allo_recorder->path, sizeof(stopped_path));
 	if (allo_recorder_is_on()) {
 		allo_sampler_flush_all();
+		allo_overhead_finish();
 		allo_recorder_update_clock();
 		allo_resident_end();
 		allo_recorder_stop(ALLO_END_STOPPED);

@@ -8,7 +8,8 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#define DEFAULT_PATTERN "%e.%p.%n.allo"
+#define DEFAULT_PATTERN  "%e.%p.%n.allo"
+#define CHILDREN_PATTERN ".d/%e.%p.allo"
 
 struct allo_settings allo_settings;
 
@@ -20,14 +21,41 @@ static struct allo_settings at_start; /* from the environment at program start *
 static char entries[5 * PATH_MAX + 1024]; /* paths and numbers */
 static size_t entries_len;
 
-/* Set by the loader: the start of the stack, which holds argc, argv and the environment. */
+#ifdef __GLIBC__
+
+/* Set by the loader. */
 extern void *__libc_stack_end;
+
+const uintptr_t *allo_settings_stack_start(void)
+{
+	return __libc_stack_end;
+}
+
+#else
+
+/* The kernel puts argc, argv and the environment in this order, and the bytes of AT_RANDOM behind
+ * them.  Another constructor may have moved the environment. */
+const uintptr_t *allo_settings_stack_start(void)
+{
+	static const uintptr_t unknown[3];
+	const uintptr_t *start = (const uintptr_t *)environ;
+	uintptr_t count = 0, random = getauxval(AT_RANDOM),
+		  here = (uintptr_t)__builtin_frame_address(0);
+
+	if ((uintptr_t)start < here || (uintptr_t)start > random)
+		return unknown;
+	for (start -= 2; *start != count; start--)
+		count++;
+	return start;
+}
+
+#endif
 
 /* The entry of a variable in the environment, or its final NULL.  Programs may allocate before libc
  * has set `environ`, when getenv() finds nothing. */
 static char **place_of(const char *name)
 {
-	const uintptr_t *start = __libc_stack_end;
+	const uintptr_t *start = allo_settings_stack_start();
 	char **at = environ ? environ : (char **)(start + 1 + start[0] + 1);
 	size_t len = strlen(name);
 
@@ -45,6 +73,9 @@ static char *value_in_environment(const char *name)
 {
 	char **place = place_of(name);
 
+	/* The settings in it were for a runtime that this process does not have. */
+	if (allo_settings.is_late && strncmp(name, "ALLO_", 5) == 0)
+		return NULL;
 	return *place && !allo_settings_are_secure() ? *place + strlen(name) + 1 : NULL;
 }
 
@@ -111,7 +142,7 @@ static bool copy_text(const char *text, char *to, size_t room)
 /* Copies the name before the program runs: some programs overwrite argv[0] later. */
 static void read_program(struct allo_settings *settings)
 {
-	const uintptr_t *start = __libc_stack_end;
+	const uintptr_t *start = allo_settings_stack_start();
 	const char *path = start[0] > 0 ? (const char *)start[1] : "program";
 	const char *slash = strrchr(path, '/');
 
@@ -224,15 +255,14 @@ static unsigned read_track(const char *list)
 		const char *word;
 		enum allo_track track;
 	} words[] = {
-		{ "malloc", ALLO_TRACK_MALLOC },
-		{ "new", ALLO_TRACK_NEW },
-		{ "mmap", ALLO_TRACK_MMAP },
-		{ "brk", ALLO_TRACK_BRK },
+		{ "malloc", ALLO_TRACK_MALLOC }, { "new", ALLO_TRACK_NEW },
+		{ "mmap", ALLO_TRACK_MMAP },     { "brk", ALLO_TRACK_BRK },
+		{ "python", ALLO_TRACK_PYTHON },
 	};
 	unsigned track = 0;
 
 	if (!list || !*list)
-		return ALLO_TRACK_MALLOC | ALLO_TRACK_NEW;
+		return ALLO_TRACK_MALLOC | ALLO_TRACK_NEW | ALLO_TRACK_PYTHON;
 	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		track |= has_word(list, words[i].word) ? words[i].track : 0u;
 	return track;
@@ -245,12 +275,16 @@ static void derive(struct allo_settings *settings)
 		[ALLO_SAMPLED] = 512 << 10, [ALLO_SAMPLED_EVENTS] = 1000, [ALLO_AD_HOC] = 0
 	};
 
-	if (settings->rate == 1 && rates[settings->mode] != 0)
+	if (settings->rate == 1 && rates[settings->mode] != 0 && settings->max_overhead == 0)
 		settings->mode = ALLO_EXACT; /* an interval of 1 samples everything */
 	if (rates[settings->mode] == 0)
 		settings->rate = 0;
 	else if (settings->rate == 0)
 		settings->rate = rates[settings->mode];
+	if (settings->rate == 0)
+		settings->max_overhead = 0;
+	else if (settings->max_overhead > 0 && settings->rate < ALLO_OVERHEAD_RATE_LEAST)
+		settings->rate = ALLO_OVERHEAD_RATE_LEAST;
 	settings->has_file = settings->mode != ALLO_COUNTERS;
 	settings->has_stats |= settings->mode == ALLO_COUNTERS;
 	settings->is_filtered = settings->mode != ALLO_EXACT || settings->has_stats;
@@ -282,25 +316,34 @@ static bool says(const char *name, const char *word)
 	return value && strcmp(value, word) == 0;
 }
 
-/* Makes a pattern absolute, because the program may change its folder before the file is opened.
- * Escapes each % of the folder's name. */
+/* Writes a path as a pattern; its length, or 0 if there is too little room. */
+static size_t escape_pattern(const char *path, char *to, size_t room)
+{
+	size_t len = 0;
+
+	for (; *path && len + 3 < room; path++) {
+		to[len++] = *path;
+		if (*path == '%')
+			to[len++] = '%';
+	}
+	return *path ? 0 : len;
+}
+
+/* Makes a pattern absolute, because the program may change its folder before the file is opened. */
 static bool absolute_pattern(const char *pattern, char *to, size_t room)
 {
 	char here[PATH_MAX] = "";
-	const char *at = here;
-	size_t len = 0;
+	size_t len;
 
 	if (pattern[0] == '/')
 		return copy_text(pattern, to, room);
 	if (ALLO_SYSCALL2(SYS_getcwd, here, sizeof(here)) <= 0 || here[0] != '/')
 		return false;
-	for (; *at && len + 3 < room; at++) {
-		to[len++] = *at;
-		if (*at == '%')
-			to[len++] = '%';
-	}
+	len = escape_pattern(here, to, room);
+	if (len == 0)
+		return false;
 	to[len++] = '/';
-	return !*at && copy_text(pattern, to + len, room - len);
+	return copy_text(pattern, to + len, room - len);
 }
 
 /* ALLO_CONTROL is 0 (no socket), 1 (the default socket) or a pattern.  If it is not set, only a
@@ -334,6 +377,7 @@ void allo_settings_read(void)
 	copy_text(allo_settings_variable("ALLO_LIST"), settings->list, sizeof(settings->list));
 	settings->min_size = read_number("ALLO_MIN_SIZE");
 	settings->max_file = read_number("ALLO_MAX_FILE");
+	settings->ring = read_number("ALLO_RING");
 	settings->delay_ns = read_number("ALLO_DELAY_NS");
 	settings->duration_ns = read_number("ALLO_DURATION_NS");
 	settings->stack_depth = read_small_number("ALLO_STACK_DEPTH");
@@ -350,6 +394,7 @@ void allo_settings_read(void)
 	settings->mode = (enum allo_mode)read_choice("ALLO_MODE", modes);
 	settings->has_exact_times = says("ALLO_TIME", "exact");
 	settings->rate = read_number("ALLO_RATE");
+	settings->max_overhead = read_number("ALLO_MAX_OVERHEAD");
 	settings->has_stats = says("ALLO_STATS", "1");
 	read_control(settings);
 	at_start = *settings;
@@ -412,6 +457,7 @@ bool allo_settings_apply(const struct allo_config *config)
 	settings->mode = (enum allo_mode)choice_or("ALLO_MODE", modes, config->mode);
 	settings->unwind = (enum allo_unwind)choice_or("ALLO_UNWIND", unwinders, config->unwinder);
 	settings->rate = number_or("ALLO_RATE", config->rate);
+	settings->max_overhead = number_or("ALLO_MAX_OVERHEAD", 0);
 	settings->min_size = number_or("ALLO_MIN_SIZE", config->min_size);
 	settings->max_file = number_or("ALLO_MAX_FILE", config->max_file);
 	settings->stack_depth = (uint32_t)number_or("ALLO_STACK_DEPTH", config->stack_depth);
@@ -430,6 +476,18 @@ bool allo_settings_apply(const struct allo_config *config)
 }
 
 /* Requests from other processes. */
+
+void allo_settings_attach(const char *program)
+{
+	copy_text(program, at_start.program, sizeof(at_start.program));
+	copy_text(program, allo_settings.program, sizeof(allo_settings.program));
+	at_start.has_control = allo_settings.has_control = true;
+}
+
+void allo_settings_detach(void)
+{
+	at_start.has_control = allo_settings.has_control = false;
+}
 
 static bool request_number(const char *text, uint64_t *number)
 {
@@ -452,6 +510,7 @@ bool allo_settings_reset(const struct allo_start_request *request)
 {
 	struct allo_settings *settings = &allo_settings;
 	uint64_t depth = at_start.stack_depth, has_stats = at_start.has_stats;
+	uint64_t no_follow = at_start.no_follow, gathers_children = 0;
 	const char *path = at_start.output[0] ? at_start.output : DEFAULT_PATTERN;
 
 	*settings = at_start;
@@ -462,15 +521,31 @@ bool allo_settings_reset(const struct allo_start_request *request)
 	    !request_number(request->max_file, &settings->max_file) ||
 	    !request_number(request->duration_ns, &settings->duration_ns) ||
 	    !request_number(request->stack_depth, &depth) || depth > UINT32_MAX ||
-	    !request_number(request->stats, &has_stats))
+	    !request_number(request->stats, &has_stats) ||
+	    !request_number(request->no_follow, &no_follow) ||
+	    !request_number(request->gathers_children, &gathers_children))
 		return false;
 	settings->stack_depth = (uint32_t)depth;
 	settings->has_stats = has_stats != 0;
+	settings->no_follow = no_follow != 0;
+	/* Elsewhere, programs that the process executes have the patterns of the environment. */
+	settings->gathers_children = settings->is_late && gathers_children != 0;
 	if (request->path)
 		settings->family[0] = '\0';
 	derive(settings);
 	return absolute_pattern(request->path ? request->path : path, settings->output,
 				sizeof(settings->output));
+}
+
+void allo_settings_gather_children(const char *path)
+{
+	struct allo_settings *settings = &allo_settings;
+	size_t room = sizeof(settings->family), len = escape_pattern(path, settings->family, room);
+
+	settings->main_pid = allo_process_number();
+	settings->gathers_children = false;
+	if (len == 0 || !copy_text(CHILDREN_PATTERN, settings->family + len, room - len))
+		settings->family[0] = '\0';
 }
 
 void allo_settings_keep_stats(bool is_on)

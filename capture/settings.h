@@ -11,7 +11,7 @@
 #ifndef ALLO_CAPTURE_SETTINGS_H
 #define ALLO_CAPTURE_SETTINGS_H
 
-#include "capture/rules.h"
+#include "capture/stacks/rules.h"
 #include "capture/visibility.h"
 #include <allo.h>
 
@@ -20,11 +20,15 @@
 /* Appended to the path of a converted output: the name of the recording itself. */
 #define ALLO_RECORDING_END ".allo"
 
+/* The shortest sampling interval with a limit for the overhead. */
+enum { ALLO_OVERHEAD_RATE_LEAST = 16 };
+
 enum allo_track {
-	ALLO_TRACK_MALLOC = 1, /* malloc and its relatives */
-	ALLO_TRACK_NEW = 2,    /* operator new, unless it calls malloc */
-	ALLO_TRACK_MMAP = 4,   /* mmap, munmap, mremap */
-	ALLO_TRACK_BRK = 8,    /* brk, sbrk */
+	ALLO_TRACK_MALLOC = 1,  /* malloc and its relatives */
+	ALLO_TRACK_NEW = 2,     /* operator new, unless it calls malloc */
+	ALLO_TRACK_MMAP = 4,    /* mmap, munmap, mremap */
+	ALLO_TRACK_BRK = 8,     /* brk, sbrk */
+	ALLO_TRACK_PYTHON = 16, /* objects of CPython */
 };
 
 struct allo_settings {
@@ -38,6 +42,7 @@ struct allo_settings {
 	uint64_t min_size;       /* ALLO_MIN_SIZE */
 	uint64_t malloc_size;    /* min_size of malloc; UINT64_MAX if malloc is not tracked */
 	uint64_t max_file;       /* ALLO_MAX_FILE, bytes; 0: no limit */
+	uint64_t ring;           /* ALLO_RING: bytes on the disk (doc/ring.md); 0: no limit */
 	uint64_t delay_ns;       /* ALLO_DELAY_NS */
 	uint64_t duration_ns;    /* ALLO_DURATION_NS; 0: until the end */
 	uint32_t stack_depth;    /* ALLO_STACK_DEPTH; 0: all */
@@ -47,17 +52,22 @@ struct allo_settings {
 	uint32_t debug_level;    /* ALLO_DEBUG: 0 (off) to 3; see debug_log.h */
 	char debug_file[PATH_MAX]; /* ALLO_DEBUG_FILE: a pattern; "": the default */
 	bool no_follow;            /* ALLO_FOLLOW=0: do not record children */
+	bool gathers_children;     /* the recording's path becomes that of the family */
 	bool no_command;           /* ALLO_COMMAND=0: do not record the program's arguments */
 	bool has_exact_times;      /* ALLO_TIME=exact: a time stamp with every event */
 	bool has_control;    /* ALLO_CONTROL or ALLO_DORMANT: a thread serves a control socket */
 	bool is_dormant;     /* ALLO_DORMANT=1: wait for `allo start` */
 	bool is_for_another; /* the environment is for another runtime in this process */
+	bool is_late;        /* loaded by `allo attach`: the environment says nothing about it */
 
 	enum allo_mode mode; /* ALLO_MODE */
-	uint64_t rate;       /* ALLO_RATE: sampling interval; 0 in modes without one */
-	bool has_stats;      /* ALLO_STATS=1, or the mode is ALLO_COUNTERS */
-	bool has_file;       /* the mode writes a recording */
-	bool is_filtered;    /* blocks go through modes.h: sampling or statistics */
+	/* ALLO_RATE: sampling interval; 0 in modes without one.  It may change while all hooks are
+	 * frozen: overhead.h. */
+	uint64_t rate;
+	uint64_t max_overhead; /* ALLO_MAX_OVERHEAD, parts per million; 0: `rate` is fixed */
+	bool has_stats;        /* ALLO_STATS=1, or the mode is ALLO_COUNTERS */
+	bool has_file;         /* the mode writes a recording */
+	bool is_filtered;      /* blocks go through modes.h: sampling or statistics */
 	bool is_plain;      /* every block of malloc is recorded with its stack, and nothing else */
 	char format[32];    /* ALLO_FORMAT; "": the recording itself */
 	char options[1024]; /* ALLO_OPTIONS */
@@ -71,6 +81,9 @@ bool allo_settings_are_secure(void);
 	"nothing is recorded or converted in a program with more rights than its caller "          \
 	"(setuid, setgid or file capabilities)"
 
+/* The start of the stack, as the kernel makes it: argc, argv, NULL, the environment, NULL. */
+const uintptr_t *allo_settings_stack_start(void);
+
 /* The value of an environment variable, or NULL.  A value in ALLO_SETTINGS precedes.  Works before
  * libc has set `environ`. */
 char *allo_settings_variable(const char *name);
@@ -82,15 +95,25 @@ void allo_settings_read(void);
  * program. */
 bool allo_settings_select_program(void);
 
+/* For a runtime that was loaded by `allo attach`: the name of the program, and a control socket. */
+void allo_settings_attach(const char *program);
+
+/* Without a control socket, from now on. */
+void allo_settings_detach(void);
+
 /* The options of a start request from another process, as texts.  NULL means the value that the
  * environment had at program start. */
 struct allo_start_request {
 	const char *path, *mode, *rate, *min_size, *max_file, *stack_depth, *duration_ns, *stats;
+	const char *no_follow, *gathers_children;
 };
 
 /* Replaces all settings by those of a request.  A relative pattern starts at the current folder.
  * False if a text is too long or invalid. */
 bool allo_settings_reset(const struct allo_start_request *request);
+
+/* Directs recordings of children to the directory PATH.d of the recording that was just named. */
+void allo_settings_gather_children(const char *path);
 
 /* The name of a mode in ALLO_MODE. */
 const char *allo_settings_mode_name(enum allo_mode mode);

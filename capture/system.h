@@ -18,6 +18,10 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#ifndef MADV_POPULATE_WRITE /* Linux 5.14 */
+#define MADV_POPULATE_WRITE 23
+#endif
+
 /* True in a sandbox that forbids some system calls (sandbox.h): the runtime makes none there. */
 ALLO_HIDDEN extern bool allo_is_confined;
 

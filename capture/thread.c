@@ -1,12 +1,16 @@
 /* thread.c - setting up, parking and reusing the state of threads; the slow paths of recording. */
 #include "capture/thread.h"
-#include "capture/abandoned_hook.h"
-#include "capture/annotations.h"
-#include "capture/asked_size.h"
+#include "capture/api/annotations.h"
+#include "capture/hooks/abandoned_hook.h"
+#include "capture/hooks/asked_size.h"
+#include "capture/overhead.h"
 #include "capture/process.h"
+#include "capture/python/python.h"
+#include "capture/python/python_frames.h"
 #include "capture/sampler.h"
 #include "capture/settings.h"
 #include "capture/system.h"
+#include "capture/thread_rest.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -15,6 +19,8 @@
 
 enum {
 	RETRY_EVENTS = 1024, /* lost ones, until a thread without memory asks for it again */
+	PASSED_EVENTS =
+		1024, /* calls that pass by, until a jump out of the allocator is looked for */
 	NO_THREAD = INT32_MAX,
 };
 
@@ -71,8 +77,12 @@ void allo_thread_seal(struct allo_thread_state *thread)
 	if (thread->session != allo_session) {
 		thread->tail->used = 0; /* its recording has ended */
 	} else if (!allo_tail_seal(thread->tail, events->ticks, events->pointer)) {
-		turn_off(thread);
 		forget_predictions(thread);
+		/* A bounded recording goes on: the page is lost. */
+		if (allo_recorder_is_on())
+			allo_annotations_write_labels(thread);
+		else
+			turn_off(thread);
 	} else {
 		allo_thread_check_end(thread);
 	}
@@ -128,6 +138,8 @@ uint32_t allo_thread_unwind(struct allo_thread_state *thread, const struct allo_
 		thread->generation = generation;
 		allo_stack_cache_clear(cache, thread->generation * 0x9e3779b97f4a7c15);
 	}
+	if (__builtin_expect(allo_python_has_news, 0) && !thread->is_nested)
+		allo_python_tell();
 	if (!allo_stack_cache_capture(cache, caller)) {
 		allo_count(&allo_recorder->head->counts.failed_stacks, 1);
 		return 0;
@@ -168,6 +180,8 @@ static void clear(struct allo_thread_state *thread)
 	memset(&thread->events, 0, sizeof(thread->events));
 	memset(&thread->suffixes, 0, sizeof(thread->suffixes));
 	allo_stack_cache_clear(&thread->cache, 0);
+	if (thread->python)
+		allo_python_thread_clear(thread->python);
 	memset(&thread->cache.bounds, 0, sizeof(thread->cache.bounds));
 	thread->checked = 0;
 	thread->generation = 0;
@@ -346,6 +360,8 @@ static struct allo_thread_state *enter_nested(struct allo_thread_state *outer)
 			nested->is_nested = true;
 		outer->nested = nested;
 	}
+	if (nested && nested->open_safepoint == ALLO_SAFEPOINT_STALE)
+		allo_overhead_catch_up(nested);
 	if (!nested || nested->phase == ALLO_THREAD_BUSY) {
 		if (outer->tail)
 			outer->tail->dropped++;
@@ -430,11 +446,40 @@ static void recover(struct allo_thread_state *thread)
 	recover_state(thread);
 }
 
+/* Whether an allocator makes this call.  A signal handler may have left it by a jump. */
+static bool passes_by(struct allo_thread_state *thread)
+{
+	if (!thread || thread->phase != ALLO_THREAD_PASSING)
+		return false;
+	if (++thread->passed % PASSED_EVENTS != 0 || !allo_hook_is_abandoned())
+		return true;
+	recover(thread);
+	return false;
+}
+
+/* Whether the sampling interval has changed since the thread was inside of a hook. */
+static bool is_stale(const struct allo_thread_state *thread)
+{
+	return thread && thread->open_safepoint == ALLO_SAFEPOINT_STALE &&
+	       thread->session == allo_session && thread->phase == ALLO_THREAD_IDLE;
+}
+
+/* Enters the hook like allo_enter_idle(). */
+static bool enter_stale(struct allo_thread_state *thread)
+{
+	uint32_t word = allo_safepoint_open_word();
+
+	if (!allo_enter_at(thread, ~(uint32_t)ALLO_SAFEPOINT_PLAIN, &word))
+		return false;
+	allo_overhead_catch_up(thread);
+	return true;
+}
+
 static struct allo_thread_state *enter(void)
 {
 	struct allo_thread_state *thread = allo_self;
 
-	if (!allo_process)
+	if (!allo_process || passes_by(thread))
 		return NULL;
 	if (thread && thread->phase == ALLO_THREAD_BUSY && allo_hook_is_abandoned())
 		recover(thread);
@@ -442,9 +487,11 @@ static struct allo_thread_state *enter(void)
 	if (thread && thread->phase == ALLO_THREAD_BUSY)
 		return allo_allocator_is_apart ? enter_nested(thread) : NULL;
 	while (allo_safepoint_wait() && allo_safepoint_state() != ALLO_SAFEPOINT_SHUT) {
-		if (thread && allo_enter_idle(thread))
+		bool has_stale_rate = is_stale(thread);
+
+		if (thread && (has_stale_rate ? enter_stale(thread) : allo_enter_idle(thread)))
 			return thread;
-		if (allo_safepoint_state() != ALLO_SAFEPOINT_OPEN)
+		if (has_stale_rate || allo_safepoint_state() != ALLO_SAFEPOINT_OPEN)
 			continue;
 		thread = enter_beginning(thread);
 		if (thread && allo_settings.has_stats)
@@ -506,4 +553,5 @@ void allo_threads_end(void)
 void allo_threads_init(void)
 {
 	has_end_key = pthread_key_create(&end_key, note_end) == 0;
+	allo_thread_rest_init();
 }

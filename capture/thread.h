@@ -12,28 +12,37 @@
 #define ALLO_CAPTURE_THREAD_H
 
 #include "capture/counts.h"
-#include "capture/pace.h"
-#include "capture/recorder.h"
+#include "capture/file/recorder.h"
 #include "capture/safepoint.h"
 #include "capture/sizes.h"
-#include "capture/stack_intern.h"
-#include "capture/suffix_cache.h"
+#include "capture/stacks/stack_intern.h"
+#include "capture/stacks/suffix_cache.h"
+#include "capture/time/pace.h"
 #include "capture/visibility.h"
 #include "wire/events.h"
 
 enum allo_thread_phase {
-	ALLO_THREAD_NEW,    /* 0: also in a child made by fork, where the memory is wiped */
-	ALLO_THREAD_IDLE,   /* outside of all hooks */
-	ALLO_THREAD_BUSY,   /* inside of a hook */
-	ALLO_THREAD_OFF,    /* its recording has ended */
-	ALLO_THREAD_PARKED, /* inside of a hook, waiting for the safepoint */
+	ALLO_THREAD_NEW,     /* 0: also in a child made by fork, where the memory is wiped */
+	ALLO_THREAD_IDLE,    /* outside of all hooks */
+	ALLO_THREAD_BUSY,    /* inside of a hook */
+	ALLO_THREAD_OFF,     /* its recording has ended */
+	ALLO_THREAD_PARKED,  /* inside of a hook, waiting for the safepoint */
+	ALLO_THREAD_PASSING, /* the same, while an allocator calls another function of ours */
+};
+
+enum {
+	/* Used bytes of a tail: there is no room for another event. */
+	ALLO_TAIL_FULL = ALLO_SLOT_ROOM - ALLO_EVENT_MAX
 };
 
 /* See sampler.h. */
 struct allo_sampler {
 	uint64_t left; /* bytes, or blocks, until the next sample */
+	uint64_t rate; /* the interval that it was drawn for */
 	uint64_t random;
 	uint64_t alloc_blocks, alloc_bytes, freed_blocks; /* not yet added to the file's head */
+	uint64_t sample_ticks, other_ticks; /* not yet added to allo_overhead: see overhead.h */
+	uint32_t others;                    /* hooks of blocks that may be sampled */
 };
 
 /* The block that realloc is resizing. */
@@ -57,6 +66,8 @@ struct allo_thread_state {
 	uint32_t thread_number;
 	struct allo_wire_slot *tail; /* the open slot of the event stream; NULL without a file */
 	struct allo_pace pace;
+	struct allo_python_thread *python; /* NULL: no Python frame was seen yet */
+	uint32_t passed;                   /* calls in the phase ALLO_THREAD_PASSING */
 	struct allo_thread_state *nested;
 	struct allo_thread_state *next; /* in the list of all states */
 	struct allo_counts counts;
@@ -66,6 +77,9 @@ struct allo_thread_state {
 	struct allo_stack_cache cache;
 	struct allo_suffix_cache suffixes;
 	struct allo_intern_cache ids;
+	/* Stack pointer of the caller of the last hook that an operator new may have called: one of
+	 * hooks_built_in.c, or for aligned blocks. */
+	uint64_t built_in_cfa;
 };
 
 ALLO_HIDDEN extern __thread struct allo_thread_state *allo_self;
@@ -84,6 +98,20 @@ static inline void allo_leave(struct allo_thread_state *thread)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	__atomic_store_n(&thread->phase, __atomic_load_n(&thread->rest_phase, __ATOMIC_RELAXED),
 			 __ATOMIC_RELEASE);
+}
+
+/* Calls of our functions pass by unrecorded, until the phase is set back: an allocator makes them.
+ */
+static inline void allo_pass_by(struct allo_thread_state *thread)
+{
+	__atomic_store_n(&thread->phase, ALLO_THREAD_PASSING, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+static inline void allo_pass_no_more(struct allo_thread_state *thread)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	__atomic_store_n(&thread->phase, ALLO_THREAD_BUSY, __ATOMIC_RELAXED);
 }
 
 /* Enters a hook if the thread is idle and the safepoint word, with the bits of `mask`, is `word`.
@@ -149,7 +177,11 @@ static inline uint32_t allo_thread_stack(struct allo_thread_state *thread,
 					 const struct allo_registers *caller)
 {
 	struct allo_suffix *suffix = allo_suffix_slot(&thread->suffixes, caller->pc, caller->sp);
+	struct allo_registers unwound;
 	uint32_t id;
+
+	/* A plain pointer: otherwise gcc derives the address of each field from the index. */
+	__asm__("" : "+r"(suffix));
 
 	if (__builtin_expect(thread->generation == allo_recorder_generation(), 1) &&
 	    __builtin_expect(thread->suffixes.pause == 0, 1)) {
@@ -159,20 +191,24 @@ static inline uint32_t allo_thread_stack(struct allo_thread_state *thread,
 			return id;
 		}
 	}
-	return allo_thread_unwind(thread, caller, suffix);
+	/* A copy, so that a hit keeps the registers out of memory. */
+	unwound = *caller;
+	return allo_thread_unwind(thread, &unwound, suffix);
 }
 
 static inline uint8_t *allo_event_begin(struct allo_thread_state *thread)
 {
-	if (__builtin_expect(thread->tail->used > thread->pace.room, 0))
+	uint32_t room = thread->is_timed ? ALLO_TAIL_FULL : thread->pace.room;
+
+	if (__builtin_expect(thread->tail->used > room, 0))
 		allo_pace_make_room(thread);
 	return (uint8_t *)(thread->tail + 1) + thread->tail->used;
 }
 
 /* Call it between allo_event_begin and the event. */
-static inline uint8_t *allo_event_time(struct allo_thread_state *thread, uint8_t *at, uint32_t next)
+static inline uint8_t *allo_event_time(struct allo_thread_state *thread, uint8_t *at, uint64_t next)
 {
-	uint64_t step = allo_pace_step(thread->events.stack, next);
+	uint64_t step = allo_step(thread->events.stack, next);
 
 	if (!allo_pace_holds(&thread->pace, step) && !thread->is_timed)
 		return allo_pace_put_time(thread, at, step);
@@ -180,21 +216,29 @@ static inline uint8_t *allo_event_time(struct allo_thread_state *thread, uint8_t
 }
 
 /* The same for an event that needs neither a time stamp nor another slot; otherwise NULL. */
-static inline uint8_t *allo_event_begin_quickly(struct allo_thread_state *thread, uint32_t next)
+static inline uint8_t *allo_event_begin_quickly(struct allo_thread_state *thread, uint64_t next)
 {
 	uint32_t used = thread->tail->used;
 
 	if (__builtin_expect(used > thread->pace.room, 0) ||
-	    !allo_pace_holds(&thread->pace, allo_pace_step(thread->events.stack, next)))
+	    !allo_pace_holds(&thread->pace, allo_step(thread->events.stack, next)))
+		return NULL;
+	return (uint8_t *)(thread->tail + 1) + used;
+}
+
+/* The same for a thread that times every event. */
+static inline uint8_t *allo_event_begin_timed(struct allo_thread_state *thread)
+{
+	uint32_t used = thread->tail->used;
+
+	if (!thread->is_timed || __builtin_expect(used > ALLO_TAIL_FULL, 0))
 		return NULL;
 	return (uint8_t *)(thread->tail + 1) + used;
 }
 
 /* Publishes the event that ends at `at` to readers of the file. */
-static inline void allo_event_publish(struct allo_thread_state *thread, const uint8_t *at)
+static inline void allo_event_publish(struct allo_wire_slot *tail, const uint8_t *at)
 {
-	struct allo_wire_slot *tail = thread->tail;
-
 	__atomic_store_n(&tail->used, (uint32_t)(at - (uint8_t *)(tail + 1)), __ATOMIC_RELEASE);
 }
 
@@ -208,7 +252,7 @@ static inline void allo_event_end(struct allo_thread_state *thread, uint8_t *at)
 		if (__builtin_expect(now >= allo_recorder_due(), 0))
 			allo_thread_attend(thread, now);
 	}
-	allo_event_publish(thread, at);
+	allo_event_publish(thread->tail, at);
 }
 
 #endif

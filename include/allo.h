@@ -62,7 +62,8 @@ enum allo_unwinder {
 /* Options of a recording.  Initialize it to zero: zero means the default. */
 struct allo_config {
 	/* File name pattern of the recording: %e is the program's name, %p the process id, %t the
-	 * time, %h the host, %n the first unused number (default: "%e.%p.%n.allo").  ALLO_PATH */
+	 * time, %h the host, %n the first unused number (default: "%e.%p.%n.allo").  An
+	 * existing recording stays: the process id is added to the name then.  ALLO_PATH */
 	const char *path;
 	/* Output format: "dhat", "pprof", "folded", "sqlite" or another one that `allo formats`
 	 * lists.  allo_stop() and exit() run the program `allo` to write it to `path` (default:
@@ -330,7 +331,7 @@ struct allo_profiler_memory {
 	uint64_t is_recording;    /* 0 or 1 */
 	uint64_t own_bytes;       /* address space that it uses; its resident set is smaller */
 	uint64_t recording_bytes; /* size of the recording file */
-	uint64_t lost_blocks, failed_stacks, cut_stacks;
+	uint64_t lost_pages, failed_stacks, cut_stacks;
 	uint64_t reserved[8];
 };
 

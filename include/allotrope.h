@@ -139,7 +139,7 @@ struct allotrope_profile *allotrope_read_memory(const void *data, size_t len, co
 /* A note about a problem or an oddity in the input that did not prevent reading it. */
 struct allotrope_note {
 	const char *name; /* "repeated-stack" */
-	const char *what; /* completes "<count> ..." */
+	const char *text; /* completes "<count> ..." */
 	const char *consequence;
 	uint64_t count;
 	uint64_t line, byte; /* of the first one, as in an error */

@@ -30,15 +30,16 @@ const FLAGS: &[&str] = &[
 /// Files of src/base/ that the runtime uses.
 const RUNTIME_BASE: &[&str] = &["assert.h", "text.c", "text.h", "utf8.c", "utf8.h"];
 
-/// The folders of liballotrope, and the files of src/engine/ that need no database and no other process
-/// (src/engine/meson.build).
+/// The folders of liballotrope, and the files of src/engine/ that need no database and no other process:
+/// `engine_sources` of src/engine/meson.build.
 const LIBRARY_FOLDERS: &[&str] =
     &["base", "profile", "replay", "analysis", "findings", "readers", "view", "writers", "symbols", "lib"];
 const LIBRARY_ENGINE: &[&str] =
-    &["convert.c", "log_cache.c", "merged_profile.c", "rows.c", "source.c", "view_text.c", "window_heap.c"];
+    &["changes.c", "convert.c", "cache/facts_cache.c", "cache/log_cache.c", "merged_profile.c", "open_dataset.c", "rows.c",
+      "source.c", "view_text.c", "window_heap.c"];
 
 /// Texts that liballotrope contains as strings.
-const LIBRARY_TEXTS: &[&str] = &["flamegraph.css", "flamegraph.js"];
+const LIBRARY_TEXTS: &[&str] = &["base/picture.css", "writers/flamegraph.css", "writers/flamegraph.js"];
 
 /// The libraries behind liballotrope.
 const LIBRARY_NEEDS: &[&str] = &["deflate", "xxhash", "zstd", "z", "dw", "elf", "iberty"];
@@ -100,7 +101,7 @@ fn build_runtime(root: &Path, work: &Path, out: &Path) {
     let mut sources = Vec::new();
     for folder in ["capture", "src/wire", "src/telemetry", "src/base", "include"] {
         let of_base = |file: &PathBuf| RUNTIME_BASE.iter().any(|name| file.ends_with(name));
-        let files = files(&root.join(folder));
+        let files = files_below(&root.join(folder));
         sources.extend(files.into_iter().filter(|file| folder != "src/base" || of_base(file)));
     }
     tell_sources(&sources);
@@ -120,7 +121,7 @@ fn build_library(root: &Path, work: &Path, out: &Path) {
     sources.retain(|file| file.extension().map_or(false, |end| end == "c"));
     fs::create_dir_all(work).unwrap();
     for name in LIBRARY_TEXTS {
-        sources.push(embed(&root.join("src/writers").join(name), work));
+        sources.push(embed(&root.join("src").join(name), work));
     }
     let whole = work.join("allotrope-whole.o");
     let public = work.join("allotrope.o");
@@ -172,10 +173,13 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
+/// Files that only the preloaded library has.
+const PRELOADED: &[&str] = &["relaunch.c", "old_glibc.c", "loaded_symbol.c"];
+
 /// All sources except the hooks, which interpose malloc() and its relatives.
 fn is_source(file: &Path) -> bool {
     let name = file.file_name().unwrap().to_string_lossy();
-    name.ends_with(".c") && !name.starts_with("hooks")
+    name.ends_with(".c") && !name.starts_with("hooks") && !PRELOADED.contains(&name.as_ref())
 }
 
 fn compile_all(sources: &[PathBuf], root: &Path, out: &Path) -> Vec<PathBuf> {

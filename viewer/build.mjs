@@ -44,10 +44,10 @@ const inScript = (code) => code.replace(/<\/(script)/gi, "<\\/$1").replace(/<!--
 const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
 /* `allo report` removes the last part, connect-src, from its pages. */
-const policy = (script, style) =>
+const policy = (scripts, style) =>
 	[
 		"default-src 'none'",
-		`script-src ${hash(script)} 'wasm-unsafe-eval'`,
+		`script-src ${scripts.map(hash).join(" ")} 'wasm-unsafe-eval'`,
 		"worker-src blob:",
 		`style-src ${hash(style)}`,
 		"img-src data:",
@@ -58,13 +58,14 @@ const policy = (script, style) =>
 
 export async function buildPage() {
 	const worker = await bundle("src/worker_main.ts");
+	const boot = inScript(await bundle("src/boot.ts"));
 	const script = inScript(await bundle("src/main.tsx", { WORKER_SOURCE: JSON.stringify(worker) }));
 	const { outputFiles } = await build({ ...OPTIONS, entryPoints: ["src/style.css"] });
 	const style = outputFiles[0].text.trim();
-	const parts = { CSP: policy(script, style), STYLE: style, SCRIPT: script };
+	const parts = { CSP: policy([boot, script], style), STYLE: style, BOOT: boot, SCRIPT: script };
 	const page = readFileSync(join(ROOT, "src/index.html"), "utf8");
 
-	return page.replace(/@(CSP|STYLE|SCRIPT)@/g, (_, name) => parts[name]);
+	return page.replace(/@(CSP|STYLE|BOOT|SCRIPT)@/g, (_, name) => parts[name]);
 }
 
 /* The header has no time and a fixed system, so equal pages give equal bytes. */

@@ -97,7 +97,8 @@ impl Config {
     }
 
     /// Sets the path of the recording. `%e` is the program's name, `%p` the process id, `%t` the time, `%h` the
-    /// host, `%n` the first unused number and `%%` a `%`. `ALLO_PATH`
+    /// host, `%n` the first unused number and `%%` a `%`. An existing file stays: the process id is added to the
+    /// name then. `ALLO_PATH`
     pub fn path(mut self, path: impl AsRef<Path>) -> Self {
         self.path = Some(c_text(path.as_ref()));
         self

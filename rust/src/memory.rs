@@ -76,7 +76,7 @@ figures! {
 figures! {
     /// The recorder's own memory.
     ProfilerMemory, RawProfiler [] {
-        is_recording, own_bytes, recording_bytes, lost_blocks, failed_stacks, cut_stacks,
+        is_recording, own_bytes, recording_bytes, lost_pages, failed_stacks, cut_stacks,
     }
 }
 
@@ -346,7 +346,7 @@ mod tests {
         assert_eq!(now.process.start_unix_ns, number(&json, "process", "start_unix_ns"));
         assert_eq!(now.cgroup.version, number(&json, "cgroup", "version"));
         assert_eq!(now.cgroup.limit_bytes, number(&json, "cgroup", "limit_bytes"));
-        assert_eq!(now.profiler.lost_blocks, number(&json, "profiler", "lost_blocks"));
+        assert_eq!(now.profiler.lost_pages, number(&json, "profiler", "lost_pages"));
         assert_eq!(now.pid, std::process::id());
         assert_eq!(now.allocator.name, "glibc");
         assert!(now.allocator.version.starts_with("2."));

@@ -45,7 +45,7 @@ pub struct EventStats {
     pub total_units: u64,
 }
 
-/// `struct allo_spawn_request` of `c/capture/spawn_allo.h`.
+/// `struct allo_spawn_request` of `c/capture/api/spawn_allo.h`.
 #[repr(C)]
 pub struct SpawnRequest {
     pub recording: *const c_char,

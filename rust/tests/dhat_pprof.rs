@@ -18,40 +18,32 @@ const PROFILE: &str = r#"{"dhatFileVersion":2,"mode":"rust-heap","verb":"Allocat
 ,"ftbl":["[root]","0x10: alloc::alloc::alloc (src/alloc.rs:98:9)","0x11: server::parse (src/parse.rs:12:5)"
 ,"0x20: server::main (src/main.rs:3:1)","0x30: <T as core::fmt::Display>::fmt (src/fmt.rs:7:2)"]}"#;
 
-mod simple_conversion {
-    use allotrope::dhat_pprof::convert;
-
-    pub fn main() -> Result<(), Box<dyn std::error::Error>> {
-        convert("dhat-heap.json", "output.pb.gz")?;
-        Ok(())
-    }
+/// An example in its own words: `use allotrope::dhat_pprof` is what a program adds.
+macro_rules! example {
+    ($name:ident, $file:literal, $result:ty) => {
+        pub mod $name {
+            #[allow(unused_imports)]
+            use allotrope::dhat_pprof;
+            #[allow(dead_code)]
+            fn run_application() {}
+            include!($file);
+            pub fn run() -> $result {
+                main()
+            }
+        }
+    };
 }
 
-mod custom_processing {
-    use allotrope::dhat_pprof;
-    use allotrope::dhat_pprof::{convert_profile, write_pprof, DhatProfile};
-
-    pub fn main() -> Result<(), Box<dyn std::error::Error>> {
-        // Parse DHAT profile
-        let json = std::fs::read_to_string("dhat-heap.json")?;
-        let dhat_profile: DhatProfile = dhat_pprof::serde_json::from_str(&json)?;
-
-        // Access DHAT metrics
-        println!("Command: {}", dhat_profile.cmd);
-        println!("Profile points: {}", dhat_profile.pps.len());
-
-        // Convert to pprof
-        let pprof_profile = convert_profile(dhat_profile)?;
-
-        // Optionally manipulate the profile here
-        println!("Generated {} samples", pprof_profile.sample.len());
-
-        // Write output
-        write_pprof(&pprof_profile, "custom.pb.gz")?;
-        Ok(())
-    }
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+example!(simple_conversion, "cases/dhat_pprof_simple_conversion.rs", crate::Outcome);
+example!(custom_processing, "cases/dhat_pprof_custom_processing.rs", crate::Outcome);
+#[allow(unexpected_cfgs, unused_imports)]
+mod without_the_feature {
+    example!(integration_with_profiling, "cases/dhat_pprof_integration_with_profiling.rs", crate::Outcome);
+    example!(workflow, "cases/dhat_pprof_workflow.rs", ());
 }
 
+/// The third example with its feature.  The profile is there once the profiler is dropped.
 mod integration_with_profiling {
     use allotrope as dhat;
     use allotrope::dhat_pprof::convert;
@@ -102,12 +94,15 @@ fn parsed() -> DhatProfile {
 fn the_examples_of_its_readme_work() {
     let folder = folder("readme");
     std::env::set_current_dir(&folder).unwrap();
-    simple_conversion::main().unwrap();
-    custom_processing::main().unwrap();
-    integration_with_profiling::main().unwrap();
-    for name in ["output.pb.gz", "custom.pb.gz", "profiled.pb.gz"] {
-        assert_eq!(fs::read(name).unwrap()[..2], [0x1f, 0x8b]);
+    for run in [simple_conversion::run, custom_processing::run] {
+        run().unwrap();
+        assert_eq!(fs::read("output.pb.gz").unwrap()[..2], [0x1f, 0x8b]);
+        fs::remove_file("output.pb.gz").unwrap();
     }
+    without_the_feature::integration_with_profiling::run().unwrap();
+    without_the_feature::workflow::run();
+    integration_with_profiling::main().unwrap();
+    assert_eq!(fs::read("profiled.pb.gz").unwrap()[..2], [0x1f, 0x8b]);
     fs::remove_dir_all(folder).unwrap();
 }
 

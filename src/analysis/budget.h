@@ -10,8 +10,8 @@
 #ifndef ALLO_ANALYSIS_BUDGET_H
 #define ALLO_ANALYSIS_BUDGET_H
 
-#include "analysis/attribution.h"
-#include "analysis/suppressions.h"
+#include "analysis/filters/suppressions.h"
+#include "analysis/sites/attribution.h"
 
 struct allo_budget_limit {
 	const char *name;    /* the part before "<=" */
@@ -48,12 +48,17 @@ struct allo_verdict {
 	enum allo_meaning meaning;
 	const char *metric, *unit;
 	allo_sum now, before; /* `before` only for a limit on growth */
-	/* For an exceeded limit without a pattern: the call site with the largest value, or the
-	 * largest growth, which counts at most as much as all sites together.  A renamed function
-	 * has grown by the difference to its former self.  NULL: unknown. */
-	const char *mostly, *mostly_file;
+	/* The memory that the start of the C and C++ libraries keeps.  Limits on leaks leave it
+	 * out, those with a pattern do not name it. */
+	allo_sum runtime;
+	/* For an exceeded limit: the function with the largest value, or the largest growth, which
+	 * counts at most as much as all functions together.  A renamed function has grown by the
+	 * difference to its former self.  NULL: unknown. */
+	const char *mostly, *mostly_file; /* the file without folders */
+	const char *mostly_path;          /* with the folders that are known */
+	uint64_t mostly_line;             /* its line with the most of it; 0: unknown */
 	allo_sum mostly_value;
-	bool others_shrank; /* it has grown by more than all sites together */
+	bool others_shrank; /* it has grown by more than all functions together */
 };
 
 /* All zeros is none. */
@@ -68,8 +73,8 @@ void allo_verdicts_done(struct allo_verdicts *verdicts);
 
 /*
  * Checks the limits.  `base` may be NULL when no limit needs it.  Suppressions apply to the limits
- * on leaks only; both profiles lose the suppressed samples.  The settings of `attribution` decide
- * on the site of a verdict.
+ * on leaks only; both profiles lose the suppressed samples, and those of runtime_startup.h.  The
+ * settings of `attribution` decide on the site of a verdict.
  */
 bool allo_budget_check(struct allo_verdicts *verdicts, const struct allo_limits *limits,
 		       struct allo_suppressions *suppressions, struct allo_attribution *attribution,

@@ -67,7 +67,8 @@ bool allo_deep_sums_init(struct allo_deep_sums *sums, struct allo_top *top,
 	if (!make_room(sums, profile->stacks.len, err))
 		return false;
 	for (size_t i = first; i < count; i++) {
-		if (!use_stack(sums, top, profile,
+		if (allo_top_counts(top, stacks[i]) &&
+		    !use_stack(sums, top, profile,
 			       allo_attribution_site(top->attribution, profile, stacks[i])))
 			return allo_fail_memory(err);
 	}
@@ -75,7 +76,8 @@ bool allo_deep_sums_init(struct allo_deep_sums *sums, struct allo_top *top,
 		struct allo_values values = allo_values_of(profile, columns, i);
 		allo_stack_id site = allo_attribution_site(top->attribution, profile, stacks[i]);
 
-		allo_values_add(&sums->own[site], &values);
+		if (allo_top_counts(top, stacks[i]))
+			allo_values_add(&sums->own[site], &values);
 	}
 	add_to_callers(sums, profile);
 	return true;

@@ -16,7 +16,7 @@
 
 enum { ROOT = 0 };
 
-enum significance { SIGNIFICANT_NOT, SIGNIFICANT_BELOW, SIGNIFICANT_SELF };
+enum significance { SIGNIFICANT_NOT, SIGNIFICANT_OPENED, SIGNIFICANT_BELOW, SIGNIFICANT_SELF };
 
 struct node {
 	struct allo_pp_values values;
@@ -29,6 +29,7 @@ struct node {
 	uint32_t child_count;
 	uint32_t birth;  /* the first point; breaks ties between siblings */
 	uint32_t merged; /* number of insignificant nodes that this stands for */
+	bool is_opened;  /* its children are shown, significant or not */
 	enum significance significance;
 };
 
@@ -74,13 +75,13 @@ static double least_share(const struct builder *b, double min_share)
 	return width > 0 && whole > 0 ? min_share / 100 * whole / width * (1 - 1e-9) : 0;
 }
 
-static bool build_tree(struct builder *b, double min_share)
+static bool build_tree(struct builder *b, double least)
 {
 	struct allo_metric_columns columns = { .metric = b->columns->metric[b->sort->key] };
 	struct allo_tree_options options = { .grain = ALLO_GRAIN_CALL,
 					     .is_inverted = true,
 					     .joins_chains = true,
-					     .least_share = least_share(b, min_share) };
+					     .least_share = least };
 
 	return allo_tree_from_profile(&b->tree, b->profile, &columns, &options, b->err);
 }
@@ -167,11 +168,11 @@ static void add_values(struct node *to, const struct node *from)
 		to->birth = from->birth;
 }
 
-static bool build(struct builder *b, double min_share)
+static bool build(struct builder *b, double least)
 {
 	size_t count;
 
-	if (!build_tree(b, min_share))
+	if (!build_tree(b, least))
 		return false;
 	copy_nodes(b);
 	for (size_t i = 0; i < allo_profile_sample_count(b->profile) && !allo_failed(b->err); i++)
@@ -207,6 +208,44 @@ static void judge_nodes(struct builder *b, double min_share)
 				break;
 			b->nodes.at[up].significance = SIGNIFICANT_BELOW;
 		}
+	}
+}
+
+/* The ancestor of a node at a depth; ROOT if the node is not that deep. */
+static uint32_t ancestor(const struct builder *b, uint32_t id, uint32_t depth)
+{
+	uint32_t levels = 0;
+
+	for (uint32_t up = id; up != ROOT; up = b->nodes.at[up].parent)
+		levels++;
+	for (; levels > depth; levels--)
+		id = b->nodes.at[id].parent;
+	return levels == depth ? id : ROOT;
+}
+
+/* Shows the children of the opened nodes, and the way to them. */
+static void open_nodes(struct builder *b, const struct allo_dhat_options *options)
+{
+	size_t count = allo_profile_sample_count(b->profile);
+
+	for (size_t i = 0; i < options->opened_count; i++) {
+		struct allo_dhat_place place = options->opened[i];
+		uint32_t id;
+
+		if (place.point >= count)
+			continue;
+		id = ancestor(b, node_of_point(b, place.point), place.depth);
+		b->nodes.at[id].is_opened = true;
+		for (; id != ROOT; id = b->nodes.at[id].parent) {
+			if (b->nodes.at[id].significance == SIGNIFICANT_NOT)
+				b->nodes.at[id].significance = SIGNIFICANT_BELOW;
+		}
+	}
+	for (uint32_t i = 1; i < b->nodes.len; i++) {
+		struct node *node = &b->nodes.at[i];
+
+		if (node->significance == SIGNIFICANT_NOT && b->nodes.at[node->parent].is_opened)
+			node->significance = SIGNIFICANT_OPENED;
 	}
 }
 
@@ -299,6 +338,7 @@ static bool show_node(struct allo_dhat_tree *tree, const struct node *node,
 	shown.first_call = node->first_call;
 	shown.call_count = node->call_count;
 	shown.points = node->points;
+	shown.point = node->birth;
 	if (node->points == 1 && node->child_count == 0 && !node->merged)
 		shown.sample = node->sample;
 	shown.child_count = node->child_count;
@@ -375,8 +415,10 @@ bool allo_dhat_tree_from_profile(struct allo_dhat_tree *tree, const struct allo_
 	tree->min_share = options->min_share >= 0 ? options->min_share
 						  : allo_pp_min_share(tree->sort);
 	b.sort = tree->sort;
-	if (!build(&b, tree->min_share))
+	/* Opened nodes have children of any size. */
+	if (!build(&b, options->opened_count > 0 ? 0 : least_share(&b, tree->min_share)))
 		return false;
 	judge_nodes(&b, tree->min_share);
+	open_nodes(&b, options);
 	return merge_small(&b) && sort_children(&walk, &b) && show_nodes(tree, &walk);
 }

@@ -33,6 +33,7 @@ struct allo_dhat_node {
 	struct allo_stack_call first_call; /* of the calls in this node */
 	uint64_t call_count, calls_before; /* calls in this node, and in the nodes above it */
 	uint64_t points;                   /* program points in this node and below */
+	uint32_t point;                    /* index of the sample of the first of them */
 	uint32_t sample;                   /* index + 1 of the only point; 0: there are several */
 	uint32_t parent;                   /* index; 0 for the root */
 	uint32_t depth;                    /* 0: the root */
@@ -52,9 +53,17 @@ struct allo_dhat_tree {
 
 void allo_dhat_tree_done(struct allo_dhat_tree *tree);
 
+/* A node: the one at this depth above a point, which is a sample. */
+struct allo_dhat_place {
+	uint32_t point, depth;
+};
+
 struct allo_dhat_options {
 	const struct allo_pp_sort *sort; /* NULL: the default */
 	double min_share;                /* percent; negative: the default of the sort */
+	/* Nodes whose insignificant children are shown one by one. */
+	const struct allo_dhat_place *opened;
+	size_t opened_count;
 };
 
 /* Fails when the profile lacks a metric that the sort needs. */

@@ -303,18 +303,50 @@ static bool copy_meta(const struct side *before, const struct side *after, struc
 	return !allo_failed(err);
 }
 
+void allo_diff_map_done(struct allo_diff_map *map)
+{
+	free(map->stacks);
+	free(map->metrics);
+	*map = (struct allo_diff_map){ 0 };
+}
+
+static struct allo_diff_map take_map(struct side *side)
+{
+	struct allo_diff_map map = { side->stacks, side->columns };
+
+	side->stacks = NULL;
+	side->columns = NULL;
+	return map;
+}
+
 bool allo_diff_profiles(const struct allo_profile *base, const struct allo_profile *changed,
 			enum allo_match match, struct allo_profile *diff, struct allo_error *err)
+{
+	struct allo_diff_map maps[2] = { 0 };
+	bool ok = allo_diff_profiles_mapped(base, changed, match, diff, maps, err);
+
+	allo_diff_map_done(&maps[0]);
+	allo_diff_map_done(&maps[1]);
+	return ok;
+}
+
+bool allo_diff_profiles_mapped(const struct allo_profile *base, const struct allo_profile *changed,
+			       enum allo_match match, struct allo_profile *diff,
+			       struct allo_diff_map maps[2], struct allo_error *err)
 {
 	ALLO_DEFER(side_done) struct side before = { .from = base, .into = diff, .match = match };
 	ALLO_DEFER(side_done) struct side after = { .from = changed, .into = diff, .match = match };
 
 	/* The `after` profile comes first, so that its order is kept. */
-	return side_init(&before, err) && side_init(&after, err) &&
-	       add_pairs(&before, &after, err) && copy_files(&after, err) &&
-	       copy_files(&before, err) && find_moved(&before, &after, err) &&
-	       copy_stacks(&after, err) && copy_samples(&after, err) && copy_stacks(&before, err) &&
-	       copy_samples(&before, err) && copy_meta(&before, &after, err);
+	if (!side_init(&before, err) || !side_init(&after, err) ||
+	    !add_pairs(&before, &after, err) || !copy_files(&after, err) ||
+	    !copy_files(&before, err) || !find_moved(&before, &after, err) ||
+	    !copy_stacks(&after, err) || !copy_samples(&after, err) || !copy_stacks(&before, err) ||
+	    !copy_samples(&before, err) || !copy_meta(&before, &after, err))
+		return false;
+	maps[0] = take_map(&before);
+	maps[1] = take_map(&after);
+	return true;
 }
 
 /* Scales a part of one sum to another sum. */

@@ -1,7 +1,8 @@
+/* leaks.c - the tenth of the run in which each leaked block was born, and leaks by stack. */
 #include "analysis/leaks.h"
 
-#include "analysis/known_code.h"
 #include "analysis/same_stacks.h"
+#include "analysis/sites/runtime_startup.h"
 #include "base/assert.h"
 #include "base/defer.h"
 
@@ -25,6 +26,18 @@ static size_t tenth_of(const struct allo_birth_table *table, uint64_t ns)
 	if (since >= table->duration_ns)
 		return table->duration_ns ? ALLO_TENTHS - 1 : 0;
 	return (size_t)((unsigned __int128)since * ALLO_TENTHS / table->duration_ns);
+}
+
+/* The tenth of the allocations that a time is in, as a bit; 0 unless the run is short. */
+static unsigned tenth_of_events(const struct allo_birth_table *table, uint64_t ns)
+{
+	unsigned tenth = 0;
+
+	if (table->part_ns[ALLO_TENTHS - 2] == 0)
+		return 0;
+	while (tenth < ALLO_TENTHS - 1 && ns >= table->part_ns[tenth])
+		tenth++;
+	return 1u << tenth;
 }
 
 /* The births of a stack, added if it has none; NULL when out of memory. */
@@ -53,6 +66,7 @@ bool allo_birth_table_add(struct allo_birth_table *table, allo_stack_id stack, u
 	if (ns > births->last_ns)
 		births->last_ns = ns;
 	births->blocks[tenth_of(table, ns)]++;
+	births->tenths |= tenth_of_events(table, ns);
 	return true;
 }
 
@@ -81,14 +95,17 @@ static void add_births(struct allo_births *to, const struct allo_births *more)
 		to->last_ns = more->last_ns;
 	for (size_t i = 0; i < ALLO_TENTHS; i++)
 		to->blocks[i] += more->blocks[i];
+	to->tenths |= more->tenths;
 }
 
 bool allo_birth_table_move(struct allo_birth_table *table, const allo_stack_id *became,
 			   size_t count, struct allo_error *err)
 {
-	struct allo_birth_table moved = { table->from_ns, table->duration_ns, { 0 }, { 0 } };
+	struct allo_birth_table moved = *table;
 	bool ok = true;
 
+	memset(&moved.numbers, 0, sizeof(moved.numbers));
+	memset(&moved.births, 0, sizeof(moved.births));
 	for (size_t i = 0; i < count && i < table->numbers.len && ok; i++) {
 		struct allo_births *to;
 
@@ -116,7 +133,11 @@ const char *const allo_leak_kind_names[] = { "start", "growing", "later", "runti
 
 enum allo_leak_kind allo_births_kind(const struct allo_births *births)
 {
+	const unsigned last_three = 7u << (ALLO_TENTHS - 3);
 	size_t tenths = 0, late = 0;
+
+	if (__builtin_popcount(births->tenths) >= 3 && births->tenths & last_three)
+		return ALLO_LEAK_GROWING;
 
 	for (size_t i = 0; i < ALLO_TENTHS; i++) {
 		tenths += births->blocks[i] > 0;
@@ -196,27 +217,39 @@ static bool add_sample(struct finder *finder, allo_stack_id stack, const struct 
 	return true;
 }
 
-/* Whether a stack has frames of the C and C++ libraries only: the dynamic linker calls their
- * initial functions.  One of them reserves memory for exceptions, 71 KiB in libstdc++. */
-static bool is_of_runtime(const struct allo_profile *profile, allo_stack_id stack)
-{
-	if (stack == 0)
-		return false;
-	for (; stack != 0; stack = profile->stacks.at[stack].parent) {
-		allo_module_id module = profile->frames.at[profile->stacks.at[stack].frame].module;
-
-		if (module == 0 ||
-		    allo_known_module(allo_profile_text(profile, profile->modules.at[module].path))
-				    .role != ALLO_ROLE_LIBRARY)
-			return false;
-	}
-	return true;
-}
-
 static enum allo_leak_kind kind_of(const struct allo_profile *profile, const struct allo_leak *leak)
 {
-	return is_of_runtime(profile, leak->stack) ? ALLO_LEAK_RUNTIME
-						   : allo_births_kind(&leak->births);
+	return allo_is_runtime_startup(profile, leak->stack) ? ALLO_LEAK_RUNTIME
+							     : allo_births_kind(&leak->births);
+}
+
+static void add_runtime(struct allo_leaks *leaks, const struct allo_leak *leak)
+{
+	allo_values_add(&leaks->runtime, &leak->values);
+	leaks->runtime_count++;
+}
+
+struct allo_values allo_leaks_own(const struct allo_leaks *leaks)
+{
+	struct allo_values own = leaks->sum;
+
+	allo_values_subtract(&own, &leaks->runtime);
+	return own;
+}
+
+double allo_leak_growth(const struct allo_leak *leak, uint64_t duration_ns)
+{
+	/* With x = 0 to 9, the slope is the sum of (x - 4.5) * y over that of (x - 4.5)^2, 82.5. */
+	double covariance = 0, gained = 0;
+
+	for (int i = 0; i < ALLO_TENTHS; i++) {
+		gained += (double)leak->births.blocks[i];
+		covariance += (2 * i - 9) * gained;
+	}
+	if (gained == 0 || duration_ns == 0)
+		return 0;
+	return covariance / 165 * ((double)leak->values.value / gained) /
+	       ((double)duration_ns / (ALLO_TENTHS * 1e9));
 }
 
 bool allo_leaks_of(struct allo_leaks *leaks, const struct allo_profile *profile,
@@ -240,8 +273,15 @@ bool allo_leaks_of(struct allo_leaks *leaks, const struct allo_profile *profile,
 		if (!add_sample(&finder, profile->sample_stacks.at[i], &values))
 			return allo_fail_memory(err);
 	}
-	for (size_t i = 0; i < leaks->list.len; i++)
-		leaks->list.at[i].kind = kind_of(profile, &leaks->list.at[i]);
+	for (size_t i = 0; i < leaks->list.len; i++) {
+		struct allo_leak *leak = &leaks->list.at[i];
+
+		leak->kind = kind_of(profile, leak);
+		if (leak->kind == ALLO_LEAK_RUNTIME)
+			add_runtime(leaks, leak);
+		if (leak->has_births)
+			leak->growth = allo_leak_growth(leak, births->duration_ns);
+	}
 	if (leaks->list.len > 0)
 		qsort(leaks->list.at, leaks->list.len, sizeof(*leaks->list.at), compare);
 	return true;
@@ -251,13 +291,16 @@ void allo_leaks_keep(struct allo_leaks *leaks, unsigned kinds)
 {
 	size_t kept = 0;
 
-	leaks->sum = (struct allo_values){ 0 };
+	leaks->sum = leaks->runtime = (struct allo_values){ 0 };
+	leaks->runtime_count = 0;
 	for (size_t i = 0; i < leaks->list.len; i++) {
 		const struct allo_leak *leak = &leaks->list.at[i];
 
 		if (!leak->has_births || !(kinds >> leak->kind & 1))
 			continue;
 		allo_values_add(&leaks->sum, &leak->values);
+		if (leak->kind == ALLO_LEAK_RUNTIME)
+			add_runtime(leaks, leak);
 		leaks->list.at[kept++] = *leak;
 	}
 	leaks->list.len = kept;

@@ -40,23 +40,40 @@ static bool parse_percent(struct allo_text text, double *percent)
 	return *end == '\0' && isfinite(*percent);
 }
 
-static bool parse_value(struct allo_budget_limit *limit, struct allo_text text,
+/* A size, also with a blank before its unit, as sizes are printed: "3 MiB". */
+static bool parse_size(struct allo_text text, uint64_t *value)
+{
+	char joined[64];
+	size_t blank = allo_text_find(text, ALLO_TEXT(" "));
+	struct allo_text unit;
+
+	if (blank == (size_t)-1)
+		return allo_parse_bytes(text, value);
+	unit = allo_text_trim(allo_text_from(text, blank));
+	if (blank + unit.len > sizeof(joined) || unit.len == 0 || allo_is_digit(unit.data[0]))
+		return false;
+	memcpy(joined, text.data, blank);
+	memcpy(joined + blank, unit.data, unit.len);
+	return allo_parse_bytes((struct allo_text){ joined, blank + unit.len }, value);
+}
+
+static bool parse_value(struct allo_budget_limit *limit, struct allo_text text, struct allo_pos pos,
 			struct allo_error *err)
 {
 	struct allo_text number = text;
 
 	if (allo_text_ends(text, ALLO_TEXT("%"))) {
 		if (!limit->is_growth)
-			return fail_limit(limit->pos,
+			return fail_limit(pos,
 					  "a size or a number: percentages are for growth only",
 					  text, err);
 		limit->is_percent = true;
 		number.len--;
 		return parse_percent(allo_text_trim(number), &limit->percent) ||
-		       fail_limit(limit->pos, "a percentage after \"<=\"", text, err);
+		       fail_limit(pos, "a percentage after \"<=\"", text, err);
 	}
-	return allo_parse_bytes(text, &limit->value) ||
-	       fail_limit(limit->pos, "a size such as 50MiB, or a number, after \"<=\"", text, err);
+	return parse_size(text, &limit->value) ||
+	       fail_limit(pos, "a size such as 50MiB, or a number, after \"<=\"", text, err);
 }
 
 /* "METRIC [in PATTERN] [growth]" */
@@ -94,12 +111,17 @@ bool allo_limits_add(struct allo_limits *limits, struct allo_text text, struct a
 	struct allo_budget_limit limit = { .pos = pos };
 	/* The last one, since function names may contain others. */
 	size_t at = allo_text_find_last(text, ALLO_TEXT("<="));
+	struct allo_text value;
 
 	if (at == (size_t)-1)
 		return fail_limit(pos, "a limit with \"<=\"", text, err);
 	if (!parse_subject(limits, &limit, allo_text_trim((struct allo_text){ text.data, at }),
-			   err) ||
-	    !parse_value(&limit, allo_text_trim(allo_text_from(text, at + 2)), err))
+			   err))
+		return false;
+	value = allo_text_trim(allo_text_from(text, at + 2));
+	if (pos.file)
+		pos.byte += (uint64_t)(value.data - text.data);
+	if (!parse_value(&limit, value, pos, err))
 		return false;
 	return allo_vec_add(&limits->list, limit, err);
 }
@@ -109,10 +131,12 @@ bool allo_limits_read(struct allo_limits *limits, struct allo_input *in, struct 
 	struct allo_text line;
 
 	for (uint64_t number = 1; allo_input_line(in, &line, err); number++) {
-		struct allo_pos pos = { .file = in->name, .line = number, .byte = 1 };
+		struct allo_text limit = allo_text_trim(line);
+		struct allo_pos pos = { .file = in->name, .line = number };
 
-		line = allo_text_trim(line);
-		if (line.len > 0 && line.data[0] != '#' && !allo_limits_add(limits, line, pos, err))
+		pos.byte = (uint64_t)(limit.data - line.data) + 1;
+		if (limit.len > 0 && limit.data[0] != '#' &&
+		    !allo_limits_add(limits, limit, pos, err))
 			return false;
 	}
 	return !allo_failed(err);

@@ -4,7 +4,7 @@
 #ifndef ALLO_ANALYSIS_LISTING_H
 #define ALLO_ANALYSIS_LISTING_H
 
-#include "analysis/pattern.h"
+#include "analysis/filters/pattern.h"
 #include "analysis/top.h"
 
 struct allo_listed_line {

@@ -14,6 +14,9 @@ struct allo_overview_table {
 	const char *title; /* "held at the peak": for people */
 	struct allo_metric_columns columns;
 	struct allo_top top;
+	/* The memory that the start of the C and C++ libraries keeps: the rows of what was never
+	 * freed leave it out. */
+	struct allo_values runtime;
 };
 
 enum { ALLO_OVERVIEW_TABLES = 5 };

@@ -4,7 +4,7 @@
 #ifndef ALLO_ANALYSIS_PEEK_H
 #define ALLO_ANALYSIS_PEEK_H
 
-#include "analysis/pattern.h"
+#include "analysis/filters/pattern.h"
 #include "analysis/top.h"
 
 /* The values of the calls from a caller to a match, or from a match to a callee. */

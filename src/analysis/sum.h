@@ -72,6 +72,14 @@ static inline void allo_values_add(struct allo_values *to, const struct allo_val
 	to->variance += more->variance;
 }
 
+static inline void allo_values_subtract(struct allo_values *from, const struct allo_values *less)
+{
+	from->value -= less->value;
+	from->before -= less->before;
+	from->blocks -= less->blocks;
+	from->variance -= less->variance;
+}
+
 /* Half the width of the 95 % confidence interval of a value. */
 allo_sum allo_values_margin(const struct allo_values *values);
 

@@ -4,6 +4,8 @@
 #include "base/defer.h"
 
 #include "analysis/deep_sums.h"
+#include "analysis/sites/runtime_startup.h"
+#include "analysis/sites/script_package.h"
 #include "profile/naming.h"
 #include "profile/stack_walk.h"
 
@@ -38,6 +40,8 @@ static struct allo_top_key key_of(const struct allo_top *top, const struct allo_
 		return (struct allo_top_key){ .file = function->file,
 					      .module = function->file ? 0 : module };
 	case ALLO_BY_MODULE:
+		if (!module && allo_script_package(profile, line.function).len > 0)
+			return (struct allo_top_key){ .script = line.function };
 		return (struct allo_top_key){ .module = module };
 	case ALLO_BY_ADDRESS:
 		return (struct allo_top_key){ function->name, function->file, module,
@@ -57,23 +61,38 @@ static struct allo_top_key key_of(const struct allo_top *top, const struct allo_
 	}
 }
 
-static bool same_key(const struct allo_top_key *a, const struct allo_top_key *b)
+static bool same_key(const struct allo_profile *profile, const struct allo_top_key *a,
+		     const struct allo_top_key *b)
 {
+	if (a->script && b->script)
+		return allo_text_equal(allo_script_package(profile, a->script),
+				       allo_script_package(profile, b->script));
 	return a->function == b->function && a->file == b->file && a->module == b->module &&
-	       a->number == b->number;
+	       a->script == b->script && a->number == b->number;
+}
+
+static uint64_t hash_key(const struct allo_profile *profile, const struct allo_top_key *key)
+{
+	if (key->script) {
+		struct allo_text package = allo_script_package(profile, key->script);
+
+		return allo_hash_bytes(package.data, package.len, allo_hash_seed());
+	}
+	return allo_hash_pair((uint64_t)key->function << 32 | key->file,
+			      key->number ^ (uint64_t)key->module << 40, allo_hash_seed());
 }
 
 /* Index + 1; 0 when out of memory. */
-static uint32_t add_row(struct allo_top *top, const struct allo_top_key *key)
+static uint32_t add_row(struct allo_top *top, const struct allo_profile *profile,
+			const struct allo_top_key *key)
 {
-	uint64_t hash = allo_hash_pair((uint64_t)key->function << 32 | key->file,
-				       key->number ^ (uint64_t)key->module << 40, allo_hash_seed());
+	uint64_t hash = hash_key(profile, key);
 	struct allo_probe probe = allo_map_probe(&top->map, hash);
 	struct allo_top_row row = { .key = *key };
 	uint32_t number;
 
 	while ((number = allo_map_next(&top->map, &probe)) != 0) {
-		if (same_key(&top->rows.at[number - 1].key, key))
+		if (same_key(profile, &top->rows.at[number - 1].key, key))
 			return number;
 	}
 	if (!allo_vec_append(&top->rows, &row, 1) ||
@@ -90,7 +109,7 @@ static bool look_up(struct allo_top *top, const struct allo_profile *profile, al
 	struct allo_top_key key = key_of(top, profile, frame, line);
 	struct allo_top_row *row;
 
-	found->row = add_row(top, &key);
+	found->row = add_row(top, profile, &key);
 	if (found->row == 0)
 		return false;
 	row = &top->rows.at[found->row - 1];
@@ -151,23 +170,43 @@ static bool take_calls(struct allo_top *top, const struct allo_profile *profile,
 	return true;
 }
 
-/* The call that a site makes in `stack`, if it is a wrapper's or a library's. */
+/* Whether calls without names separate a site from an allocation so far that the site alone says
+ * little: a program may export one function that calls most others. */
+static bool is_far(struct allo_top *top, const struct allo_profile *profile, allo_stack_id stack,
+		   allo_stack_id site)
+{
+	enum { NEAR = 2 };
+	unsigned count = 0;
+
+	for (; stack != site && count <= NEAR; stack = profile->stacks.at[stack].parent) {
+		allo_frame_id id = profile->stacks.at[stack].frame;
+
+		count += allo_attribution_frame(top->attribution, profile, id).role ==
+			 ALLO_ROLE_NAMELESS;
+	}
+	return count > NEAR;
+}
+
+/* The call that a site makes in `stack`, if it is a wrapper's, a library's, or has no name and the
+ * allocation is far. */
 static allo_string_id via_of(struct allo_top *top, const struct allo_profile *profile,
 			     allo_stack_id stack, allo_stack_id site, uint32_t site_call)
 {
+	allo_stack_id called = stack;
 	allo_function_id function;
 	allo_frame_id id;
 	uint32_t call;
 	enum allo_role role;
 
-	while (stack != site && profile->stacks.at[stack].parent != site)
-		stack = profile->stacks.at[stack].parent;
-	if (site_call == 0 && stack == site)
+	while (called != site && profile->stacks.at[called].parent != site)
+		called = profile->stacks.at[called].parent;
+	if (site_call == 0 && called == site)
 		return 0;
-	id = profile->stacks.at[site_call > 0 ? site : stack].frame;
+	id = profile->stacks.at[site_call > 0 ? site : called].frame;
 	call = (site_call > 0 ? site_call : allo_frame_call_count(&profile->frames.at[id])) - 1;
 	role = allo_attribution_call(top->attribution, profile, id, call);
-	if (role != ALLO_ROLE_WRAPPER && role != ALLO_ROLE_LIBRARY)
+	if (!allo_role_is_passed(role) &&
+	    (role != ALLO_ROLE_NAMELESS || !is_far(top, profile, stack, site)))
 		return 0;
 	function = allo_call_line(profile, &profile->frames.at[id], call).function;
 	return function ? profile->functions.at[function].name : 0;
@@ -185,6 +224,11 @@ static void pass_calls(struct allo_top *top, const struct allo_profile *profile,
 		row->via = via_of(top, profile, stack, site, call);
 	else if (row->via != 0 && row->via != via_of(top, profile, stack, site, call))
 		row->via = 0;
+	/* A library is a site if nothing else called it. */
+	if (!row->has_via || row->is_runtime)
+		row->is_runtime = allo_attribution_frame(top->attribution, profile, id).role ==
+					  ALLO_ROLE_LIBRARY &&
+				  allo_is_runtime_startup(profile, stack);
 	row->has_via = true;
 	allo_attribution_pass(top->attribution, profile, stack, site, fabs((double)values->value));
 }
@@ -194,8 +238,10 @@ static bool add_sample(struct allo_top *top, const struct allo_profile *profile,
 {
 	allo_stack_id site, at;
 
+	if (!allo_top_counts(top, stack))
+		return true;
 	/* Most stacks of a profile hold no memory at its peak. */
-	if (values->value == 0 && values->before == 0 && values->blocks == 0)
+	if (values->value == 0 && values->before == 0 && values->blocks == 0 && !top->has_all_rows)
 		return true;
 	site = at = allo_attribution_site(top->attribution, profile, stack);
 	allo_values_add(&top->sum, values);
@@ -308,6 +354,25 @@ bool allo_top_add(struct allo_top *top, const struct allo_profile *profile,
 	return true;
 }
 
+bool allo_top_take_runtime(struct allo_top *top, const struct allo_profile *profile,
+			   const struct allo_metric_columns *columns, struct allo_values *taken,
+			   struct allo_error *err)
+{
+	for (size_t i = 0; i < allo_profile_sample_count(profile); i++) {
+		struct allo_values values = allo_values_of(profile, columns, i), less = { 0 };
+		allo_stack_id stack = profile->sample_stacks.at[i];
+
+		if ((values.value == 0 && values.blocks == 0) ||
+		    !allo_is_runtime_startup(profile, stack))
+			continue;
+		allo_values_add(taken, &values);
+		allo_values_subtract(&less, &values);
+		if (!add_sample(top, profile, stack, &less))
+			return allo_fail_memory(err);
+	}
+	return true;
+}
+
 struct sorter {
 	const struct allo_profile *profile;
 	enum allo_top_order order;
@@ -330,29 +395,37 @@ static allo_sum weight(const struct allo_top_row *row, enum allo_top_order order
 	}
 }
 
+static int compare_strings(const struct allo_profile *profile, allo_string_id x, allo_string_id y)
+{
+	return allo_text_compare(allo_profile_text(profile, x), allo_profile_text(profile, y));
+}
+
+static int compare_keys(const struct allo_profile *profile, const struct allo_top_key *x,
+			const struct allo_top_key *y)
+{
+	int order = compare_strings(profile, x->function, y->function);
+
+	if (order == 0)
+		order = compare_strings(profile, x->file, y->file);
+	if (order == 0)
+		order = compare_strings(profile, x->module, y->module);
+	if (order == 0)
+		order = allo_text_compare(allo_script_package(profile, x->script),
+					  allo_script_package(profile, y->script));
+	return order == 0 ? (x->number > y->number) - (x->number < y->number) : order;
+}
+
 static int compare_rows(const void *a, const void *b, void *context)
 {
 	const struct sorter *sorter = context;
 	const struct allo_top_row *x = a, *y = b;
-	const struct allo_profile *profile = sorter->profile;
 	allo_sum x_weight = weight(x, sorter->order), y_weight = weight(y, sorter->order);
-	int order;
 
 	if (x_weight != y_weight)
 		return x_weight < y_weight ? 1 : -1;
 	if (x->total.value != y->total.value)
 		return x->total.value < y->total.value ? 1 : -1;
-	order = allo_text_compare(allo_profile_text(profile, x->key.function),
-				  allo_profile_text(profile, y->key.function));
-	if (order == 0)
-		order = allo_text_compare(allo_profile_text(profile, x->key.file),
-					  allo_profile_text(profile, y->key.file));
-	if (order == 0)
-		order = allo_text_compare(allo_profile_text(profile, x->key.module),
-					  allo_profile_text(profile, y->key.module));
-	if (order == 0)
-		order = (x->key.number > y->key.number) - (x->key.number < y->key.number);
-	return order;
+	return compare_keys(sorter->profile, &x->key, &y->key);
 }
 
 void allo_top_sort(struct allo_top *top, const struct allo_profile *profile,
@@ -387,6 +460,8 @@ struct allo_text allo_top_name(const struct allo_top *top, const struct allo_pro
 
 	if (top->by == ALLO_BY_FILE && file.len > 0)
 		return file;
+	if (row->key.script)
+		return allo_script_package(profile, row->key.script);
 	if (top->by == ALLO_BY_MODULE)
 		return or_unknown(module);
 	if (top->by != ALLO_BY_FILE && function.len > 0)

@@ -6,7 +6,7 @@
 #ifndef ALLO_ANALYSIS_TOP_H
 #define ALLO_ANALYSIS_TOP_H
 
-#include "analysis/attribution.h"
+#include "analysis/sites/attribution.h"
 #include "analysis/sum.h"
 
 enum allo_by { ALLO_BY_FUNCTION, ALLO_BY_SITE, ALLO_BY_FILE, ALLO_BY_MODULE, ALLO_BY_ADDRESS };
@@ -17,7 +17,8 @@ extern const char *const allo_by_names[], *const allo_by_plurals[];
 /* The identity of a row; parts that the view ignores are 0. */
 struct allo_top_key {
 	allo_string_id function, file, module;
-	uint64_t number; /* line or address */
+	uint64_t number;         /* line or address */
+	allo_function_id script; /* instead of a module: a function of the package */
 };
 
 struct allo_top_row {
@@ -27,9 +28,12 @@ struct allo_top_row {
 	struct allo_top_key key;
 	allo_frame_id frame; /* with `call`: an example of the row's calls */
 	uint32_t call;
-	/* The wrapper that the row calls for all its own samples; 0: none, or several. */
+	/* The wrapper that the row calls for all its own samples, or a function without a name far
+	 * from the allocations; 0: none, or several. */
 	allo_string_id via;
 	bool has_via; /* private: `via` is set */
+	/* All own samples are of runtime_startup.h. */
+	bool is_runtime;
 };
 
 /* The row of one of the profile's calls. */
@@ -42,6 +46,9 @@ struct allo_top {
 	enum allo_by by;
 	/* A sample belongs to its site.  NULL: to its innermost call. */
 	struct allo_attribution *attribution;
+	/* Samples without values have rows too: several metrics have the same rows. */
+	bool has_all_rows;
+	const bool *only; /* by stack: whether its samples count; NULL: all do */
 	ALLO_VEC(struct allo_top_row) rows;
 	struct allo_values sum;       /* of all samples */
 	struct allo_values frameless; /* of samples with empty stacks, which have no row */
@@ -59,9 +66,20 @@ void allo_top_done(struct allo_top *top);
 bool allo_top_add(struct allo_top *top, const struct allo_profile *profile,
 		  const struct allo_metric_columns *columns, struct allo_error *err);
 
+/* Takes out the samples of runtime_startup.h, which were added before; `taken` is their sum. */
+bool allo_top_take_runtime(struct allo_top *top, const struct allo_profile *profile,
+			   const struct allo_metric_columns *columns, struct allo_values *taken,
+			   struct allo_error *err);
+
 /* Makes room for the calls of a profile, as allo_top_add() does. */
 bool allo_top_cover(struct allo_top *top, const struct allo_profile *profile,
 		    struct allo_error *err);
+
+/* Whether the samples of a stack count. */
+static inline bool allo_top_counts(const struct allo_top *top, allo_stack_id stack)
+{
+	return !top->only || top->only[stack];
+}
 
 /* The entry of one of a frame's calls; its row is 0 when no sample has it. */
 static inline const struct allo_top_call *allo_top_call_of(const struct allo_top *top,

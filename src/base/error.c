@@ -1,3 +1,4 @@
+/* error.c - formats the first failure; later ones change nothing. */
 #include "base/error.h"
 
 #include <errno.h>

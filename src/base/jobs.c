@@ -8,6 +8,11 @@ static struct allo_job_slot *slot_of(struct allo_jobs *jobs, size_t number)
 	return &jobs->slots[number % ALLO_JOBS_MAX];
 }
 
+static bool can_run_next(const struct allo_jobs *jobs)
+{
+	return jobs->started < jobs->given && (!jobs->is_serial || jobs->finished == jobs->started);
+}
+
 /* Called with the lock held; releases it while the job runs. */
 static void run_next(struct allo_jobs *jobs)
 {
@@ -20,6 +25,7 @@ static void run_next(struct allo_jobs *jobs)
 	jobs->run(slot->work);
 	allo_monitor_enter(jobs->monitor);
 	slot->state = ALLO_JOB_DONE;
+	jobs->finished++;
 	allo_monitor_wake_all(jobs->monitor);
 }
 
@@ -31,7 +37,7 @@ static void *work_until_closed(void *argument)
 		allo_thread_step_back();
 	allo_monitor_enter(jobs->monitor);
 	while (!jobs->closing) {
-		if (jobs->started < jobs->given)
+		if (can_run_next(jobs))
 			run_next(jobs);
 		else
 			allo_monitor_wait(jobs->monitor);
@@ -80,7 +86,7 @@ void *allo_jobs_take(struct allo_jobs *jobs)
 	/* The taker works instead of sleeping, even on a later job: the thread with the oldest job
 	 * may be waiting for a core. */
 	while (oldest->state != ALLO_JOB_DONE) {
-		if (jobs->started < jobs->given)
+		if (can_run_next(jobs))
 			run_next(jobs);
 		else
 			allo_monitor_wait(jobs->monitor);

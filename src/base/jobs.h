@@ -26,6 +26,9 @@ struct allo_jobs {
 	/* May be set after opening: the workers run at lower priority than the calling thread,
 	 * which does other work meanwhile. */
 	bool steps_back;
+	/* May be set after opening: a job runs when the one before it is done, because both use the
+	 * same data. */
+	bool is_serial;
 
 	/* Private from here on. */
 	allo_job run;
@@ -33,8 +36,9 @@ struct allo_jobs {
 		void *work;
 		enum allo_job_state state;
 	} slots[ALLO_JOBS_MAX];
-	/* Totals; job number N is in slot N % ALLO_JOBS_MAX.  taken <= started <= given. */
-	size_t given, started, taken;
+	/* Totals; job number N is in slot N % ALLO_JOBS_MAX.  taken <= started <= given, and
+	 * finished <= started. */
+	size_t given, started, finished, taken;
 	unsigned threads_wanted, threads;
 	struct allo_running_thread *thread[ALLO_JOBS_THREADS_MAX];
 	struct allo_monitor *monitor; /* NULL: no thread can start */

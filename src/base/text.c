@@ -1,3 +1,4 @@
+/* text.c - comparing, cutting and parsing slices. */
 #include "base/text.h"
 
 int allo_text_compare(struct allo_text a, struct allo_text b)

@@ -6,6 +6,7 @@
 #ifndef ALLO_BASE_TEXT_H
 #define ALLO_BASE_TEXT_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,8 +24,9 @@ struct allo_text {
 		(literal), sizeof(literal) - 1                                                     \
 	}
 
-/* Arguments for "%.*s", cut to 80 bytes for messages. */
-#define ALLO_TEXT_ARG(text) ((text).len > 80 ? 80 : (int)(text).len), (text).data
+/* Arguments for "%.*s": cut to 80 bytes for messages, and whole for results. */
+#define ALLO_TEXT_ARG(text)   ((text).len > 80 ? 80 : (int)(text).len), (text).data
+#define ALLO_TEXT_WHOLE(text) ((text).len > INT_MAX ? INT_MAX : (int)(text).len), (text).data
 
 static inline struct allo_text allo_text_of(const char *string)
 {
@@ -49,10 +51,11 @@ static inline bool allo_text_ends(struct allo_text text, struct allo_text suffix
 		memcmp(text.data + text.len - suffix.len, suffix.data, suffix.len) == 0);
 }
 
-/* The text without its first `count` bytes. */
+/* The text without its first `count` bytes.  An empty one may have no data: NULL + 0 is undefined.
+ */
 static inline struct allo_text allo_text_from(struct allo_text text, size_t count)
 {
-	return (struct allo_text){ text.data + count, text.len - count };
+	return count == 0 ? text : (struct allo_text){ text.data + count, text.len - count };
 }
 
 static inline bool allo_is_digit(char c)

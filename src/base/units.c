@@ -1,3 +1,4 @@
+/* units.c - binary units for bytes, decimal ones for times, separators for counts. */
 #include "base/units.h"
 
 #include <stdio.h>
@@ -43,8 +44,10 @@ const char *allo_format_bytes(uint64_t bytes, char out[ALLO_NUMBER_SIZE])
 {
 	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", NULL };
 
+	char count[ALLO_NUMBER_SIZE];
+
 	if (bytes < 1024) {
-		snprintf(out, ALLO_NUMBER_SIZE, "%u B", (unsigned)bytes);
+		snprintf(out, ALLO_NUMBER_SIZE, "%.5s B", allo_format_count(bytes, count));
 		return out;
 	}
 	return format_scaled((double)bytes / 1024, units, 1024, out);

@@ -7,6 +7,7 @@
 #define ALLO_CLI_COMMAND_H
 
 #include "base/error.h"
+#include "base/list.h"
 
 #include <stddef.h>
 
@@ -19,6 +20,7 @@ enum allo_option_kind {
 	ALLO_OPTION_TIME,    /* uint64_t, nanoseconds: "10ms", "2.5s", "3m" */
 	ALLO_OPTION_PERCENT, /* double, "5" or "5%" */
 	ALLO_OPTION_CHOICE,  /* int, the index in `choices` */
+	ALLO_OPTION_MAYBE,   /* const char *: "--name=text", or "" for "--name" alone */
 	ALLO_OPTION_SET,     /* unsigned, a bit for each of `choices`: "one,another" */
 };
 
@@ -36,24 +38,18 @@ enum allo_completes {
 	ALLO_COMPLETE_PROCESSES,
 };
 
-enum { ALLO_LIST_MAX = 16 };
-
-struct allo_list {
-	const char *item[ALLO_LIST_MAX];
-	size_t count;
-};
-
 struct allo_option {
 	char letter;          /* '\0': none */
 	const char *name;     /* without "--"; NULL ends a table */
-	const char *argument; /* NULL for a flag */
+	const char *argument; /* NULL for a flag, and if it is optional: */
+	const char *optional; /* an argument behind '=' that may be missing */
 	const char *help;
 	enum allo_option_kind kind;
 	enum allo_completes completes;
 	size_t offset;              /* in the command's options */
 	const char *const *choices; /* NULL ends */
-	/* A choice that begins so has a text of its own behind it, which is put at `open_offset`;
-	 * NULL: there is none. */
+	/* A choice with this beginning, "label:", may go on with any text, which is put at
+	 * `open_offset`; NULL: there is none. */
 	const char *open_choice;
 	size_t open_offset; /* const char * */
 };
@@ -84,6 +80,8 @@ struct allo_option {
 #define OPT_FILE(letter, name, arg, field, help) OPT(TEXT, FILES, letter, name, arg, field, help, )
 #define OPT_NAME(letter, name, arg, field, names, help)                                            \
 	OPT(TEXT, names, letter, name, arg, field, help, )
+#define OPT_MAYBE(letter, name, arg, field, help)                                                  \
+	OPT(MAYBE, NOTHING, letter, name, NULL, field, help, .optional = arg)
 #define OPT_COUNT(letter, name, arg, field, help)                                                  \
 	OPT(COUNT, NOTHING, letter, name, arg, field, help, )
 #define OPT_SIZE(letter, name, arg, field, help)                                                   \
@@ -115,9 +113,14 @@ struct allo_option {
 #define OPT_TRUST(field)                                                                           \
 	OPT_FLAG(0, "trust", field,                                                                \
 		 "lift the limits of memory and work that protect from hostile files")
-#define OPT_QUIET(field)      OPT_FLAG('q', "quiet", field, "print only errors on standard error")
-#define OPT_FORCE(field)      OPT_FLAG('f', "force", field, "replace an existing output file")
-#define OPT_PLAIN(field)      OPT_FLAG(0, "bytes", field, "print numbers without units and separators")
+#define OPT_QUIET(field) OPT_FLAG('q', "quiet", field, "print only errors on standard error")
+#define OPT_FORCE(field) OPT_FLAG('f', "force", field, "replace an existing output file")
+#define OPT_PLAIN(field) OPT_FLAG(0, "bytes", field, "print numbers without units and separators")
+#define OPT_NO_CACHE(field)                                                                        \
+	OPT_FLAG(                                                                                  \
+		0, "no-cache", field,                                                              \
+		"neither read nor write the cache in ~/.cache/allotrope, as with ALLO_NO_CACHE=1 " \
+		"in the environment")
 #define OPT_JSON(field)       OPT_FLAG(0, "json", field, "print JSON, as doc/json.md describes it")
 #define OPT_JSON_LINES(field) OPT_FLAG(0, "json", field, "print one JSON object per line")
 #define OPT_NO_PAGER(field)   OPT_FLAG(0, "no-pager", field, "print directly, without $PAGER or less")
@@ -150,6 +153,7 @@ struct allo_command {
 	size_t files_least, files_most;
 	/* The first argument is a program: options end there, what follows is the program's. */
 	bool takes_program;
+	bool takes_processes;          /* as well as files; others read the recordings of %NAME */
 	enum allo_completes completes; /* its arguments */
 	/* `options` starts as the defaults and is filled from the command line; `files` ends with
 	 * NULL. */

@@ -4,8 +4,10 @@
 #include "base/defer.h"
 #include "base/trust.h"
 #include "cli/config_file.h"
+#include "cli/quote.h"
 #include "engine/fetch.h"
 #include "engine/input_files.h"
+#include "engine/live/process_summary.h"
 #include "engine/merged_profile.h"
 #include "engine/view_text.h"
 #include "report/messages.h"
@@ -54,9 +56,7 @@ static const struct allo_option symbols_options[] = {
 		"the program or library; a file with another build-id is not used"),
 	OPT_FILE(0, "sysroot", "DIR", sysroot,
 		 "root directory of the recorded machine or container"),
-	OPT_FLAG(0, "no-cache", no_cache,
-		 "neither read nor write the cache in ~/.cache/allotrope, as with ALLO_NO_CACHE=1 "
-		 "in the environment"),
+	OPT_NO_CACHE(no_cache),
 	OPT_END,
 };
 const struct allo_option_group allo_symbols_group = { "Recordings", symbols_options };
@@ -334,6 +334,7 @@ static void end_bar(void *context)
 {
 	(void)context;
 	allo_progress_bar_done(&bar);
+	bar.is_on = false; /* a later pass over the same input would draw into the result */
 }
 
 static void say_note(void *context, const char *text)
@@ -428,6 +429,41 @@ const char *allo_common_name_files(char *const *files, char name[ALLO_FILES_NAME
 	return name;
 }
 
+/* The largest of several recordings; damaged ones do not count.  NULL without any. */
+static const char *find_largest(char **files, struct allo_process_summaries *processes)
+{
+	for (; *files; files++) {
+		struct allo_error none = { 0 };
+
+		allo_process_summaries_add(processes, *files, NULL, &none);
+	}
+	allo_process_summaries_sort(processes);
+	return processes->all.len > 0 ? processes->all.at[0].path : NULL;
+}
+
+const char *allo_common_one_file(const struct allo_common *common, const char *file,
+				 struct allo_error *err)
+{
+	ALLO_DEFER(allo_process_summaries_done) struct allo_process_summaries processes = { 0 };
+	ALLO_DEFER(allo_free_pointer) char *quoted = allo_shell_quote(file);
+	char **files = allo_common_files((char *const[]){ (char *)file, NULL }, err);
+	char name[ALLO_PROCESS_NAME_SIZE];
+	const char *largest;
+
+	if (!files || !files[1])
+		return files ? files[0] : NULL;
+	largest = find_largest(files, &processes);
+	if (!largest)
+		return allo_common_only_file(file, err);
+	if (!common->quiet && quoted)
+		allo_say_note(
+			"%s has %zu recordings: this is the largest, of %s; 'allo summary %s' "
+			"lists all",
+			file, processes.all.len,
+			allo_process_summary_name(&processes.all.at[0], name), quoted);
+	return largest;
+}
+
 const char *allo_common_only_file(const char *file, struct allo_error *err)
 {
 	char **files = allo_common_files((char *const[]){ (char *)file, NULL }, err);
@@ -466,7 +502,7 @@ bool allo_common_open_recording(const struct allo_common *common, const char *fi
 {
 	struct allo_source_options options;
 
-	file = allo_common_only_file(file, err);
+	file = allo_common_one_file(common, file, err);
 	return file && allo_common_source(common, &options, err) &&
 	       allo_source_open_recording(source, file, &options, needed, err);
 }

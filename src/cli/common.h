@@ -6,13 +6,13 @@
 #ifndef ALLO_CLI_COMMON_H
 #define ALLO_CLI_COMMON_H
 
-#include "analysis/attribution.h"
-#include "analysis/filter.h"
+#include "analysis/filters/filter.h"
+#include "analysis/sites/attribution.h"
 #include "analysis/sum.h"
-#include "base/output.h"
+#include "base/io/output.h"
 #include "cli/command.h"
 #include "cli/input_signals.h"
-#include "engine/heap_counts.h"
+#include "engine/live/heap_counts.h"
 #include "engine/source.h"
 #include "replay/view.h"
 #include "report/report.h"
@@ -125,6 +125,10 @@ const char *allo_common_name_files(char *const *files, char name[ALLO_FILES_NAME
 
 /* The file itself, or the only recording of a directory.  NULL on failure. */
 const char *allo_common_only_file(const char *file, struct allo_error *err);
+
+/* The same; of several recordings the largest, with a note. */
+const char *allo_common_one_file(const struct allo_common *common, const char *file,
+				 struct allo_error *err);
 
 /* Reads one file, or all recordings of a directory.  `request` may be NULL. */
 bool allo_common_read(const struct allo_common *common, const char *file,

@@ -1,9 +1,7 @@
 /* config_file.c - finds and parses allo.conf. */
 #include "cli/config_file.h"
 
-#include "base/arena.h"
 #include "base/defer.h"
-#include "base/input.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -21,11 +19,18 @@ static struct {
 	struct allo_settings_file config;
 } state;
 
-static bool set_wrappers(struct allo_text value, struct allo_pos pos, struct allo_error *err)
+/* A file that is parsed. */
+struct parser {
+	struct allo_settings_file *config;
+	struct allo_arena *arena; /* owns the names */
+};
+
+static bool set_wrappers(const struct parser *parser, struct allo_text value, struct allo_pos pos,
+			 struct allo_error *err)
 {
 	for (int i = 0; allo_wrappers_names[i]; i++) {
 		if (allo_text_equal(value, allo_text_of(allo_wrappers_names[i]))) {
-			state.config.wrappers = (enum allo_wrappers)i;
+			parser->config->wrappers = (enum allo_wrappers)i;
 			return true;
 		}
 	}
@@ -33,9 +38,10 @@ static bool set_wrappers(struct allo_text value, struct allo_pos pos, struct all
 			 ALLO_TEXT_ARG(value));
 }
 
-static bool add_alloc_fn(struct allo_text value, struct allo_pos pos, struct allo_error *err)
+static bool add_alloc_fn(const struct parser *parser, struct allo_text value, struct allo_pos pos,
+			 struct allo_error *err)
 {
-	struct allo_list *list = &state.config.alloc_fns;
+	struct allo_list *list = &parser->config->alloc_fns;
 	const char *name;
 
 	if (list->count == ALLO_LIST_MAX)
@@ -43,18 +49,19 @@ static bool add_alloc_fn(struct allo_text value, struct allo_pos pos, struct all
 				 ALLO_LIST_MAX);
 	if (value.len == 0 || memchr(value.data, '\0', value.len))
 		return allo_fail(err, ALLO_FORMAT, pos, "alloc-fn needs the name of a function");
-	name = allo_arena_copy(&state.arena, value.data, value.len);
+	name = allo_arena_copy(parser->arena, value.data, value.len);
 	if (!name)
 		return allo_fail_memory(err);
 	list->item[list->count++] = name;
 	return true;
 }
 
-static bool ignore_rule(struct allo_text value, struct allo_pos pos, struct allo_error *err)
+static bool ignore_rule(const struct parser *parser, struct allo_text value, struct allo_pos pos,
+			struct allo_error *err)
 {
 	for (size_t i = 0; allo_finding_rules[i]; i++) {
 		if (allo_text_equal(value, allo_text_of(allo_finding_rules[i]->id))) {
-			state.config.findings.is_ignored[i] = true;
+			parser->config->findings.is_ignored[i] = true;
 			return true;
 		}
 	}
@@ -64,14 +71,16 @@ static bool ignore_rule(struct allo_text value, struct allo_pos pos, struct allo
 
 static const struct {
 	const char *key;
-	bool (*set)(struct allo_text value, struct allo_pos pos, struct allo_error *err);
+	bool (*set)(const struct parser *parser, struct allo_text value, struct allo_pos pos,
+		    struct allo_error *err);
 } keys[] = {
 	{ "wrappers", set_wrappers },
 	{ "alloc-fn", add_alloc_fn },
 	{ "findings.ignore", ignore_rule },
 };
 
-static bool parse_line(struct allo_text line, struct allo_pos pos, struct allo_error *err)
+static bool parse_line(const struct parser *parser, struct allo_text line, struct allo_pos pos,
+		       struct allo_error *err)
 {
 	struct allo_text key, value;
 
@@ -84,29 +93,36 @@ static bool parse_line(struct allo_text line, struct allo_pos pos, struct allo_e
 	key = allo_text_trim(key);
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
 		if (allo_text_equal(key, allo_text_of(keys[i].key)))
-			return keys[i].set(allo_text_trim(value), pos, err);
+			return keys[i].set(parser, allo_text_trim(value), pos, err);
 	}
 	if (allo_text_skip(&key, ALLO_TEXT("findings.")))
-		return allo_thresholds_set(&state.config.findings.thresholds, key,
+		return allo_thresholds_set(&parser->config->findings.thresholds, key,
 					   allo_text_trim(value), pos, err);
 	allo_fail(err, ALLO_FORMAT, pos, "unknown key \"%.*s\"", ALLO_TEXT_ARG(key));
 	return allo_hint(err, "the keys are wrappers, alloc-fn and findings.RULE.NUMBER");
 }
 
-static bool parse(struct allo_error *err)
+bool allo_config_parse(struct allo_settings_file *config, struct allo_arena *arena,
+		       struct allo_input *in, struct allo_error *err)
 {
-	ALLO_DEFER(allo_input_close) struct allo_input in = { 0 };
+	const struct parser parser = { config, arena };
 	struct allo_text line;
 
-	if (!allo_input_open(&in, state.path, NULL, err))
-		return false;
-	for (uint64_t number = 1; allo_input_line(&in, &line, err); number++) {
-		struct allo_pos pos = { .file = state.path, .line = number, .byte = 1 };
+	for (uint64_t number = 1; allo_input_line(in, &line, err); number++) {
+		struct allo_pos pos = { .file = in->name, .line = number, .byte = 1 };
 
-		if (!parse_line(line, pos, err))
+		if (!parse_line(&parser, line, pos, err))
 			return false;
 	}
 	return !allo_failed(err);
+}
+
+static bool parse_file(struct allo_error *err)
+{
+	ALLO_DEFER(allo_input_close) struct allo_input in = { 0 };
+
+	return allo_input_open(&in, state.path, NULL, err) &&
+	       allo_config_parse(&state.config, &state.arena, &in, err);
 }
 
 /* Whether state.path names a regular file of the user or of root that others cannot write, such as
@@ -163,7 +179,7 @@ const struct allo_settings_file *allo_config_read(struct allo_error *err)
 	if (!state.is_read)
 		allo_thresholds_init(&state.config.findings.thresholds);
 	if (!state.is_read && (find_upwards(err) || find_in_home(err)) && !allo_failed(err))
-		parse(err);
+		parse_file(err);
 	state.is_read = true;
 	return allo_failed(err) ? NULL : &state.config;
 }

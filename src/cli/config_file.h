@@ -13,7 +13,9 @@
 #ifndef ALLO_CLI_CONFIG_FILE_H
 #define ALLO_CLI_CONFIG_FILE_H
 
-#include "analysis/attribution.h"
+#include "analysis/sites/attribution.h"
+#include "base/arena.h"
+#include "base/io/input.h"
 #include "cli/command.h"
 #include "findings/findings.h"
 
@@ -25,5 +27,9 @@ struct allo_settings_file {
 
 /* The configuration, read once; NULL, with a failure, if the file is wrong. */
 const struct allo_settings_file *allo_config_read(struct allo_error *err);
+
+/* Adds the settings of an open file to `config`; the arena owns the names in it. */
+bool allo_config_parse(struct allo_settings_file *config, struct allo_arena *arena,
+		       struct allo_input *in, struct allo_error *err);
 
 #endif

@@ -1,7 +1,8 @@
 #include "cli/convert_job.h"
 
 #include "base/defer.h"
-#include "engine/make_database.h"
+#include "engine/fill_store.h"
+#include "parquet/parquet_store.h"
 #include "report/messages.h"
 
 #include <errno.h>
@@ -28,6 +29,13 @@ const struct allo_writer *allo_convert_writer(const char *to, const char *output
 {
 	const struct allo_writer *writer = allo_choose_writer(to, output, err);
 
+	if (writer && writer->is_folder && (!output || strcmp(output, "-") == 0)) {
+		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
+			  "%s is a folder of files: it is not written to standard output",
+			  writer->name);
+		allo_hint(err, "name the folder with -o");
+		return NULL;
+	}
 	if (writer && writer->is_binary && (!output || strcmp(output, "-") == 0) &&
 	    isatty(STDOUT_FILENO)) {
 		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
@@ -78,7 +86,7 @@ bool allo_convert_job_run(struct allo_convert_job *job, struct allo_error *err)
 	conversion->source = &inputs.source;
 	conversion->filter = &filter;
 	conversion->attribution = conversion->write_options.attribution = &attribution;
-	conversion->write_rows = allo_write_database;
+	conversion->write_rows = allo_write_store;
 	conversion->start_over = start_over;
 	conversion->context = &inputs.signals;
 	if (!allo_inputs_begin(&inputs, job->common, conversion->files, err) ||
@@ -130,6 +138,20 @@ static const char *format_rows(const struct allo_conversion *conversion, char ou
 	return out;
 }
 
+/* Tells the command that queries a folder, or all runs beside it. */
+static void say_command(const struct allo_conversion *conversion)
+{
+	struct allo_text folder = allo_text_of(conversion->output), runs;
+
+	while (folder.len > 1 && allo_text_ends(folder, ALLO_TEXT("/")))
+		folder.len--;
+	runs = allo_parquet_runs_folder(conversion->output);
+	if (runs.len > 0)
+		allo_say("query all runs with 'duckdb -init %.*s/duckdb.sql'", ALLO_TEXT_ARG(runs));
+	else
+		allo_say("query it with 'duckdb -init %.*s/duckdb.sql'", ALLO_TEXT_ARG(folder));
+}
+
 void allo_convert_job_report(const struct allo_convert_job *job)
 {
 	const struct allo_conversion *conversion = &job->conversion;
@@ -141,6 +163,8 @@ void allo_convert_job_report(const struct allo_convert_job *job)
 			 allo_format_count(conversion->samples, samples),
 			 conversion->samples == 1 ? "" : "s", conversion->metrics_written,
 			 format_rows(conversion, rows));
+	if (conversion->writer->is_folder)
+		say_command(conversion);
 	if (job->is_stopped)
 		allo_say_note("a signal ended the input: it may be incomplete");
 	if (job->copy_error != 0 && job->copy_error != EPIPE)

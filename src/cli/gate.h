@@ -10,12 +10,9 @@
 #include "cli/common.h"
 
 /* The option that accepts incomplete inputs; a bool named allow_incomplete. */
-#define OPT_ALLOW_INCOMPLETE(offset_of)                                                            \
-	{                                                                                          \
-		.name = "allow-incomplete",                                                        \
-		.help = "accept files that were truncated, or whose recording lost events",        \
-		.offset = (offset_of)                                                              \
-	}
+#define OPT_ALLOW_INCOMPLETE(field)                                                                \
+	OPT_FLAG(0, "allow-incomplete", field,                                                     \
+		 "accept files that were truncated, or whose recording lost events")
 
 /* Fails with ALLO_UNMET, after an error message with the name, if `is_complete` is false. */
 bool allo_gate_check(bool is_complete, const char *name, struct allo_error *err);

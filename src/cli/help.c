@@ -23,6 +23,9 @@ static void put_option(struct allo_output *out, const struct allo_option *option
 		snprintf(letter, sizeof(letter), "-%c, ", option->letter);
 	width = snprintf(name, sizeof(name), "%s--%s%s%s", letter, option->name,
 			 option->argument ? " " : "", option->argument ? option->argument : "");
+	if (option->optional)
+		width = snprintf(name, sizeof(name), "%s--%s[=%s]", letter, option->name,
+				 option->optional);
 	allo_output_printf(out, "  %s%s%s", style->bold, name, style->reset);
 	if (width + 2 >= HELP_COLUMN)
 		allo_output_printf(out, "\n%*s", HELP_COLUMN, "");
@@ -36,6 +39,19 @@ static void put_example(struct allo_output *out, const struct allo_example *exam
 {
 	allo_output_printf(out, "  %s%s%s\n      %s\n", style->bold, example->line, style->reset,
 			   example->what);
+}
+
+/* Only those of commands that have their own. */
+static void put_statuses(struct allo_output *out, const struct allo_example *statuses,
+			 const struct allo_style *style)
+{
+	enum { STATUS_COLUMN = 8 };
+
+	allo_output_printf(out, "\n%sExit status%s\n", style->bold, style->reset);
+	for (; statuses->line; statuses++) {
+		allo_output_printf(out, "  %-*s", STATUS_COLUMN - 2, statuses->line);
+		allo_show_wrapped(out, statuses->what, STATUS_COLUMN, STATUS_COLUMN);
+	}
 }
 
 static void put_command(struct allo_output *out, const struct allo_command *command,
@@ -57,6 +73,8 @@ static void put_command(struct allo_output *out, const struct allo_command *comm
 	}
 	allo_output_byte(out, '\n');
 	put_option(out, &allo_help_option, style);
+	if (command->statuses)
+		put_statuses(out, command->statuses, style);
 }
 
 static const struct allo_example first_steps[] = {
@@ -90,7 +108,8 @@ static void put_commands(struct allo_output *out, const struct allo_style *style
 	allo_show_wrapped(
 		out,
 		"A FILE may have any format that 'allo formats' lists as readable, compressed with "
-		"gzip or zstd or not; - is standard input, http:// and https:// are fetched. 'allo help COMMAND' explains a command.",
+		"gzip, zstd or LZ4 or not; - is standard input, http:// and https:// are fetched. "
+		"'allo help COMMAND' explains a command.",
 		0, 0);
 }
 

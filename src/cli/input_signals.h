@@ -10,7 +10,7 @@
 #define ALLO_CLI_INPUT_SIGNALS_H
 
 #include "base/error.h"
-#include "base/input.h"
+#include "base/io/input.h"
 
 #include <signal.h>
 

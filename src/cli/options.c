@@ -90,7 +90,8 @@ static bool fail_unknown(const struct allo_command *command, const char *argumen
 	size_t group = 0, index = 0, count = 0;
 	const struct allo_option *option;
 	const char *nearest = NULL;
-	const char *foreign = command->is_program ? NULL : allo_foreign_option(argument);
+	const char *foreign = command->is_program ? NULL
+						  : allo_foreign_option(command->name, argument);
 	char word[64];
 
 	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "unknown option '%.*s' for '%s%s'", (int)len,
@@ -195,6 +196,9 @@ static bool set_value(const struct allo_option *option, const char *value, void 
 	case ALLO_OPTION_FLAG:
 		*(bool *)to = true;
 		return true;
+	case ALLO_OPTION_MAYBE:
+		*(const char **)to = value ? value : "";
+		return true;
 	case ALLO_OPTION_TEXT:
 		*(const char **)to = value;
 		return true;
@@ -234,6 +238,12 @@ static bool fail_lacks_value(const struct allo_option *option, struct allo_error
 			 option->argument);
 }
 
+/* Whether the argument may be the next word. */
+static bool takes_value(const struct allo_option *option)
+{
+	return option->kind != ALLO_OPTION_FLAG && option->kind != ALLO_OPTION_MAYBE;
+}
+
 /* "--name", "--name=value" or "--name value"; *used is the number of arguments taken. */
 static bool parse_long(const struct allo_command *command, char **arguments, void *options,
 		       size_t *used, struct allo_error *err)
@@ -245,7 +255,9 @@ static bool parse_long(const struct allo_command *command, char **arguments, voi
 	*used = 1;
 	if (!option)
 		return fail_unknown(command, arguments[0], len + 2, err);
-	if (option->kind == ALLO_OPTION_FLAG) {
+	if (!takes_value(option)) {
+		if (equals && option->kind == ALLO_OPTION_MAYBE)
+			return set_value(option, equals + 1, options, err);
 		if (equals)
 			return allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "--%s takes no value",
 					 option->name);
@@ -262,7 +274,8 @@ static bool parse_long(const struct allo_command *command, char **arguments, voi
 /* "-inuse_space": pprof's options have one dash, and would be read as letters. */
 static bool is_foreign(const struct allo_command *command, const char *argument)
 {
-	return !command->is_program && strlen(argument) > 3 && allo_foreign_option(argument);
+	return !command->is_program && strlen(argument) > 3 &&
+	       allo_foreign_option(command->name, argument);
 }
 
 /* "-n20", "-n 20", or several flags: "-fq". */
@@ -278,7 +291,7 @@ static bool parse_short(const struct allo_command *command, char **arguments, vo
 
 		if (!option)
 			return fail_unknown(command, shown, 2, err);
-		if (option->kind == ALLO_OPTION_FLAG) {
+		if (!takes_value(option)) {
 			if (!set_value(option, NULL, options, err))
 				return false;
 			continue;
@@ -302,10 +315,11 @@ static bool check_file_count(const struct allo_command *command, size_t count,
 		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "'allo %s' needs %s", command->name,
 			  command->arguments);
 	else
-		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "'allo %s' takes %s%s, not %zu arguments",
-			  command->name, command->files_most ? "" : "no arguments",
-			  command->files_most ? command->arguments : "", count);
-	return allo_hint(err, "usage: allo %s [OPTION]... %s", command->name, command->arguments);
+		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "'allo %s' takes %s, not %zu argument%s",
+			  command->name, command->files_most ? command->arguments : "no arguments",
+			  count, count == 1 ? "" : "s");
+	return allo_hint(err, "usage: allo %s [OPTION]...%s%s", command->name,
+			 command->files_most ? " " : "", command->arguments);
 }
 
 /* "-" is an argument: standard input. */
@@ -321,11 +335,11 @@ static bool takes_next(const struct allo_command *command, const char *argument)
 
 	if (argument[1] == '-') {
 		option = find_option(command, '\0', argument + 2, strlen(argument + 2));
-		return option && option->kind != ALLO_OPTION_FLAG;
+		return option && takes_value(option);
 	}
 	for (const char *letter = argument + 1; *letter; letter++) {
 		option = find_option(command, *letter, NULL, 0);
-		if (!option || option->kind != ALLO_OPTION_FLAG)
+		if (!option || takes_value(option))
 			return option && letter[1] == '\0';
 	}
 	return false;

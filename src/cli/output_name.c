@@ -17,5 +17,5 @@ char *allo_output_name(const char *file, const char *ending, const char *unnamed
 	}
 	if (name.len == 0 || strcmp(file, "-") == 0)
 		name = allo_text_of(unnamed);
-	return asprintf(&output, "%.*s%s", ALLO_TEXT_ARG(name), ending) < 0 ? NULL : output;
+	return asprintf(&output, "%.*s%s", ALLO_TEXT_WHOLE(name), ending) < 0 ? NULL : output;
 }

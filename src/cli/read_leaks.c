@@ -13,6 +13,16 @@ void allo_leak_files_done(struct allo_leak_files *files)
 	allo_suppressions_done(&files->suppressions);
 }
 
+static void set_parts(struct allo_leak_files *leaks)
+{
+	struct allo_birth_table *births = &leaks->births;
+
+	births->duration_ns = allo_timeline_active_ns(&leaks->timeline,
+						      leaks->profile.meta.duration);
+	for (unsigned i = 1; i < ALLO_TENTHS && births->duration_ns < ALLO_SHORT_RUN_NS; i++)
+		births->part_ns[i - 1] = allo_timeline_part_ns(&leaks->timeline, i, ALLO_TENTHS);
+}
+
 /* Called when the timeline is complete. */
 static bool take_live(void *context, allo_stack_id stack, allo_labels_id labels, uint64_t birth_ns,
 		      struct allo_error *err)
@@ -22,8 +32,7 @@ static bool take_live(void *context, allo_stack_id stack, allo_labels_id labels,
 	if (!allo_label_filter_met(&leaks->labels, &leaks->profile, labels))
 		return true;
 	if (leaks->births.duration_ns == 0)
-		leaks->births.duration_ns = allo_timeline_active_ns(&leaks->timeline,
-								    leaks->profile.meta.duration);
+		set_parts(leaks);
 	return allo_birth_table_add(&leaks->births, stack, birth_ns, err);
 }
 

@@ -4,8 +4,8 @@
 #ifndef ALLO_CLI_READ_LEAKS_H
 #define ALLO_CLI_READ_LEAKS_H
 
+#include "analysis/filters/suppressions.h"
 #include "analysis/leaks.h"
-#include "analysis/suppressions.h"
 #include "cli/common.h"
 
 /* All zeros is empty. */

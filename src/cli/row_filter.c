@@ -1,3 +1,4 @@
+/* row_filter.c - ranges of sizes and lifetimes, labels, and the frames that --focus wants. */
 #include "cli/row_filter.h"
 
 #include "base/defer.h"
@@ -83,7 +84,7 @@ static bool judge_labels(struct allo_row_filter *filter, const struct allo_recor
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
 
-	if (filter->labels.count == 0)
+	if (filter->labels.count == 0 || filter->set_masks)
 		return true;
 	filter->set_masks = calloc(recording->label_sets.len + 1, sizeof(*filter->set_masks));
 	filter->stream_masks = calloc(recording->streams.len + 1, sizeof(*filter->stream_masks));
@@ -120,6 +121,28 @@ bool allo_row_filter_find_stacks(struct allo_row_filter *filter, struct allo_sou
 {
 	return allo_common_filter(&filter->options->common, true, &filter->stacks.filter, err) &&
 	       allo_row_stacks_find(&filter->stacks, source, err);
+}
+
+bool allo_row_filter_ask(struct allo_row_filter *filter, struct allo_source *source,
+			 struct allo_question *question, struct allo_error *err)
+{
+	const struct allo_recording *recording = &source->recording;
+	const struct allo_row_stacks *stacks = &filter->stacks;
+
+	if (!judge_labels(filter, recording, err))
+		return false;
+	allo_question_add(question, &filter->size, sizeof(filter->size));
+	allo_question_add(question, &filter->lifetime, sizeof(filter->lifetime));
+	allo_question_add(question, &filter->options->is_live, sizeof(filter->options->is_live));
+	allo_question_add(question, stacks->is_kept, stacks->count * sizeof(*stacks->is_kept));
+	if (!filter->set_masks)
+		return true;
+	allo_question_add(question, &filter->labels.count, sizeof(filter->labels.count));
+	allo_question_add(question, filter->set_masks,
+			  recording->label_sets.len * sizeof(*filter->set_masks));
+	allo_question_add(question, filter->stream_masks,
+			  recording->streams.len * sizeof(*filter->stream_masks));
+	return true;
 }
 
 bool allo_row_filter_rows(struct allo_row_filter *filter, struct allo_source *source,

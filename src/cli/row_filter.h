@@ -7,6 +7,7 @@
 #define ALLO_CLI_ROW_FILTER_H
 
 #include "cli/common.h"
+#include "engine/cache/answer_cache.h"
 #include "engine/row_stacks.h"
 #include "replay/top_rows.h"
 
@@ -50,6 +51,10 @@ void allo_row_filter_done(struct allo_row_filter *filter);
 /* Names and filters the stacks of a recording. */
 bool allo_row_filter_find_stacks(struct allo_row_filter *filter, struct allo_source *source,
 				 struct allo_error *err);
+
+/* Adds all to a question that decides which rows are kept. */
+bool allo_row_filter_ask(struct allo_row_filter *filter, struct allo_source *source,
+			 struct allo_question *question, struct allo_error *err);
 
 /* Hands on all rows of the source's view; the caller asks allo_row_filter_keeps() about each. */
 bool allo_row_filter_rows(struct allo_row_filter *filter, struct allo_source *source,

@@ -1,7 +1,7 @@
 /* convert.c - see convert.h. */
 #include "engine/convert.h"
 
-#include "analysis/select.h"
+#include "analysis/filters/select.h"
 #include "base/defer.h"
 #include "engine/merged_profile.h"
 
@@ -106,6 +106,7 @@ static struct allo_profile_request request_for(const struct allo_writer *writer)
 		.keep_accesses = writer->holds & ALLO_HOLDS_ACCESSES,
 		.by_thread = writer->holds & ALLO_HOLDS_LABELS,
 		.wants_history = writer->holds & ALLO_HOLDS_HISTORY,
+		.wants_changes = writer->holds & ALLO_HOLDS_CHANGES,
 		.wants_times = writer->holds & ALLO_HOLDS_TIMES,
 	};
 }
@@ -173,11 +174,23 @@ static bool write_any(struct converter *converter, struct allo_profile *profile,
 	return read_then_write(converter, profile, err);
 }
 
+static bool check_folder(const struct allo_conversion *conversion, struct allo_error *err)
+{
+	if (!conversion->output_options.fast && !conversion->has_packing &&
+	    allo_writer_packing(conversion->writer, conversion->output) == ALLO_PLAIN)
+		return true;
+	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "the files of %s have a compression of their own",
+		  conversion->writer->name);
+	return allo_hint(err, "name the folder *.parquet, without --fast");
+}
+
 static bool open_output(const struct allo_conversion *conversion, struct allo_output *out,
 			struct allo_error *err)
 {
 	struct allo_output_options options = conversion->output_options;
 
+	if (conversion->writer->is_folder)
+		return check_folder(conversion, err); /* its writer makes it */
 	options.sources = conversion->files;
 	if (!conversion->has_packing)
 		options.packing = allo_writer_packing(conversion->writer, conversion->output);
@@ -232,6 +245,8 @@ static bool convert_once(struct allo_conversion *conversion, bool is_whole, stru
 	name_metrics(conversion, &profile);
 	allo_notes_add(&conversion->notes, &profile.notes);
 	allo_notes_add(&conversion->notes, &converter.job.notes);
+	if (conversion->writer->is_folder)
+		return true;
 	if (!allo_output_finish(&out, err))
 		return false;
 	conversion->size = allo_output_size(&out);

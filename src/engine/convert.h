@@ -7,8 +7,8 @@
 #ifndef ALLO_ENGINE_CONVERT_H
 #define ALLO_ENGINE_CONVERT_H
 
-#include "analysis/attribution.h"
-#include "analysis/filter.h"
+#include "analysis/filters/filter.h"
+#include "analysis/sites/attribution.h"
 #include "analysis/sum.h"
 #include "engine/source.h"
 #include "writers/writers.h"

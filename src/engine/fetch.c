@@ -1,6 +1,7 @@
+/* fetch.c - loads libcurl, and writes the download to an unnamed file. */
 #include "engine/fetch.h"
 
-#include "base/temporary.h"
+#include "base/io/temporary.h"
 #include "base/trust.h"
 #include "base/units.h"
 

@@ -1,11 +1,10 @@
 /* make_database.c - see make_database.h. */
 #include "engine/make_database.h"
 
-#include "base/cache_file.h"
 #include "base/defer.h"
-#include "base/temporary.h"
-#include "engine/merged_profile.h"
-#include "engine/rows.h"
+#include "base/io/cache_file.h"
+#include "base/io/temporary.h"
+#include "engine/fill_store.h"
 #include "replay/packed/packed_file.h"
 #include "sql/database.h"
 
@@ -15,17 +14,6 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* Making one. */
-
-struct request {
-	const struct allo_source_options *source;
-	char **files;
-	struct allo_conversion *conversion;   /* with its filter and metrics; NULL: everything */
-	struct allo_attribution *attribution; /* chooses the sites */
-	const char *stamp;                    /* for the table `meta`; may be NULL */
-	bool has_rows;                        /* result: the input could have some */
-};
 
 /* The key in `meta` of the text that identifies the file a database was made from. */
 static const char stamp_key[] = "made of";
@@ -39,137 +27,6 @@ struct stamp {
 /* The folder of the cache, and the most bytes of its files. */
 static const char kept_kind[] = "databases";
 static const uint64_t kept_most = UINT64_C(4) << 30;
-
-/* Where the rows of a file go. */
-struct row_target {
-	struct allo_database *db;
-	const struct request *request;
-	struct allo_profile *profile; /* the one that the rows refer to */
-};
-
-static bool begin_rows(void *context, const struct allo_profile *profile,
-		       const struct allo_process_info *process, const bool *has_rows,
-		       const struct allo_marker *markers, size_t marker_count,
-		       struct allo_error *err)
-{
-	const struct row_target *target = context;
-
-	if (target->request->conversion)
-		allo_conversion_clean(target->request->conversion, target->profile);
-	return allo_database_add_profile(target->db, profile, target->request->attribution, process,
-					 has_rows, err) &&
-	       allo_database_add_markers(target->db, markers, marker_count, err);
-}
-
-static bool take_rows(void *context, const struct allo_allocation *rows, size_t count,
-		      struct allo_error *err)
-{
-	const struct row_target *target = context;
-
-	return allo_database_add_rows(target->db, rows, count, err);
-}
-
-static bool is_selective(const struct request *request)
-{
-	const struct allo_conversion *conversion = request->conversion;
-
-	return conversion &&
-	       (conversion->metric_count > 0 || !allo_filter_is_empty(conversion->filter));
-}
-
-static bool add_profile(const struct request *request, struct allo_profile *profile,
-			struct allo_database *db, struct allo_error *err)
-{
-	/* Before the filter: a function is a wrapper in all views or in none. */
-	return allo_attribution_learn(request->attribution, profile, err) &&
-	       (!request->conversion ||
-		allo_conversion_select(request->conversion, profile, err)) &&
-	       allo_database_add_profile(db, profile, request->attribution, NULL, NULL, err);
-}
-
-static bool add_file(struct request *request, struct allo_profile *profile,
-		     struct allo_database *db, struct allo_error *err)
-{
-	ALLO_DEFER(allo_source_close) struct allo_source source = { 0 };
-	struct row_target target = { db, request, profile };
-	const struct allo_allocation_sink sink = { begin_rows, take_rows, &target };
-	const struct allo_profile_request times = { .wants_times = true };
-
-	if (!allo_source_open(&source, request->files[0], request->source, err))
-		return false;
-	request->has_rows = allo_source_has_rows(&source) && !is_selective(request);
-	if (request->has_rows)
-		return allo_source_rows(&source, &sink, profile, err);
-	return allo_source_profile(&source, &times, profile, err) &&
-	       add_profile(request, profile, db, err);
-}
-
-static bool add_files(struct request *request, struct allo_profile *profile,
-		      struct allo_database *db, struct allo_error *err)
-{
-	const struct allo_profile_request times = { .wants_times = true };
-
-	if (!request->files[1])
-		return add_file(request, profile, db, err);
-	return allo_read_merged(request->files, request->source, &times, NULL, profile, err) &&
-	       add_profile(request, profile, db, err);
-}
-
-/* Makes a database in an empty file.  `name` stands for it in messages. */
-static bool make_database(struct request *request, struct allo_profile *profile, int fd,
-			  const char *name, uint64_t *rows, struct allo_error *err)
-{
-	ALLO_DEFER(allo_database_drop) struct allo_database db = { 0 };
-
-	if (!allo_database_create(&db, fd, name, err) ||
-	    (request->stamp &&
-	     !allo_database_add_meta(&db, stamp_key, allo_text_of(request->stamp), err)) ||
-	    !add_files(request, profile, &db, err) || !allo_database_finish(&db, err))
-		return false;
-	*rows = db.rows;
-	return true;
-}
-
-/* Converting. */
-
-static bool copy_file(int fd, struct allo_output *out, struct allo_error *err)
-{
-	enum { AT_ONCE = 64 << 10 };
-	uint64_t offset = 0;
-
-	for (;;) {
-		char *room = allo_output_room(out, AT_ONCE);
-		ssize_t got = pread(fd, room, AT_ONCE, (off_t)offset);
-
-		if (got < 0)
-			return allo_fail_errno(err, "a temporary file", "read");
-		if (got == 0)
-			return true;
-		allo_output_wrote(out, room + got);
-		offset += (uint64_t)got;
-	}
-}
-
-/* SQLite needs a file: the output's, or a temporary one that is copied to a pipe. */
-bool allo_write_database(struct allo_conversion *conversion, struct allo_output *out,
-			 struct allo_profile *profile, struct allo_error *err)
-{
-	struct request request = { .source = conversion->source,
-				   .files = conversion->files,
-				   .conversion = conversion,
-				   .attribution = conversion->attribution };
-	ALLO_DEFER(allo_close_fd) int temporary = -1;
-	int fd = allo_output_lend(out);
-
-	if (fd < 0)
-		fd = temporary = allo_temporary_open();
-	if (fd < 0)
-		return allo_fail_errno(err, "a temporary file", "create");
-	if (!make_database(&request, profile, fd, conversion->output, &conversion->rows, err))
-		return false;
-	conversion->has_rows = request.has_rows;
-	return temporary < 0 || copy_file(temporary, out, err);
-}
 
 /* The cache. */
 
@@ -265,18 +122,20 @@ static bool open_kept(struct allo_cached_database *cached, const struct stamp *s
 	return false;
 }
 
+/* `stamp` may be NULL. */
 static bool make(struct allo_cached_database *cached, const char *file, const char *stamp, int fd,
 		 struct allo_error *err)
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
+	ALLO_DEFER(allo_store_drop) struct allo_store store = { 0 };
 	char *files[] = { (char *)file, NULL };
-	struct request request = { .source = cached->source,
-				   .files = files,
-				   .attribution = cached->attribution,
-				   .stamp = stamp };
-	uint64_t rows;
+	struct allo_store_request request = { .source = cached->source,
+					      .files = files,
+					      .attribution = cached->attribution };
 
-	if (!make_database(&request, &profile, fd, "the database", &rows, err))
+	if (!allo_database_open(&store, fd, "the database", err) ||
+	    (stamp && !allo_store_add_meta(&store, stamp_key, allo_text_of(stamp), err)) ||
+	    !allo_store_fill(&store, &request, &profile, err) || !allo_store_finish(&store, err))
 		return false;
 	allo_notes_add(&cached->notes, &profile.notes);
 	return true;

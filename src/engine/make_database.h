@@ -1,20 +1,16 @@
 /*
  * make_database.h - a SQLite database of any input, with its individual allocations if it has them.
  *
- * `allo sql` keeps the database of a whole recording in the cache (base/cache_file.h), and uses it
- * as long as the recording has not changed and the file is the user's own.  Only the user can read
- * it.  Databases of other inputs have no name.
+ * `allo sql` keeps the database of a whole recording in the cache (base/io/cache_file.h), and uses
+ * it as long as the recording has not changed and the file is the user's own.  Only the user can
+ * read it.  Databases of other inputs have no name.
  */
 #ifndef ALLO_ENGINE_MAKE_DATABASE_H
 #define ALLO_ENGINE_MAKE_DATABASE_H
 
-#include "engine/convert.h"
+#include "analysis/sites/attribution.h"
+#include "engine/source.h"
 #include "sql/sql_session.h"
-
-/* An allo_write_rows for conversions.  A filter or a choice of metrics leaves out the rows, which
- * would not agree with the numbers. */
-bool allo_write_database(struct allo_conversion *conversion, struct allo_output *out,
-			 struct allo_profile *profile, struct allo_error *err);
 
 struct allo_cached_database {
 	/* Set by the caller, and must stay. */

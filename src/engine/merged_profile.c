@@ -1,6 +1,7 @@
 /* merged_profile.c - merges profiles and tracks which file has which metric. */
 #include "engine/merged_profile.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
 
 #include <stdio.h>
@@ -34,6 +35,7 @@ static bool add_file(struct metric_table *table, const struct allo_profile *merg
 		/* The first file's profile is the one that the others are merged into. */
 		size_t metric = from == merged ? i : allo_profile_find_like(merged, from, i);
 
+		ALLO_ASSERT(metric < file.count);
 		table->has.at[file.first + metric] = true;
 	}
 	return true;
@@ -43,6 +45,7 @@ static bool has(const struct metric_table *table, size_t file, size_t metric)
 {
 	struct file_metrics metrics = table->files.at[file];
 
+	ALLO_ASSERT(file < table->files.len && metrics.first + metrics.count <= table->has.len);
 	return metric < metrics.count && table->has.at[metrics.first + metric];
 }
 
@@ -142,6 +145,7 @@ bool allo_read_merged(char **files, const struct allo_source_options *options,
 	if (!label_key && (!allo_read_profile(*rest++, options, request, profile, err) ||
 			   !add_file(&table, profile, profile, err)))
 		return false;
+	profile->notes.are_merged = files[0] && files[1];
 	for (; *rest; rest++) {
 		if (!merge_file(*rest, options, request, label_key, profile, &table, err))
 			return false;

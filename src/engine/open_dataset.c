@@ -1,17 +1,45 @@
+/* open_dataset.c - the log comes from the index, the cache, or a replay, which fills the cache. */
 #include "engine/open_dataset.h"
 
 #include "base/defer.h"
+#include "engine/cache/facts_cache.h"
 
 #include <stdlib.h>
 
+static const struct allo_facts_store facts_store = { allo_facts_cache_load,
+						     allo_facts_cache_store };
+
+static bool build_log(struct allo_opened_file *file, struct allo_profile *profile,
+		      allo_stack_id *stacks, struct allo_error *err)
+{
+	ALLO_DEFER(allo_host_end) struct allo_host_progress shown = { 0 };
+	struct allo_source *source = &file->source;
+
+	if (!allo_dataset_from_recording(
+		    &file->dataset, profile, &source->recording, stacks,
+		    allo_host_begin(&shown, source->options.host, "changes", "events"), err))
+		return false;
+	if (source->replay.use_cache)
+		allo_cached_log_store(&file->dataset.log, &source->recording);
+	return true;
+}
+
+/* Takes over the stacks. */
 static bool open_recording(struct allo_opened_file *file, struct allo_profile *profile,
 			   allo_stack_id *stacks, struct allo_error *err)
 {
-	ALLO_DEFER(allo_host_end) struct allo_host_progress shown = { 0 };
+	struct allo_recording *recording = &file->source.recording;
+	bool use_cache = file->source.replay.use_cache;
 
-	return allo_dataset_from_recording(
-		&file->dataset, profile, &file->source.recording, stacks,
-		allo_host_begin(&shown, file->source.options.host, "changes", "events"), err);
+	file->dataset.facts_store = use_cache ? &facts_store : NULL;
+	if (use_cache && allo_cached_log_get(&file->cached, recording, false, false, err))
+		return allo_dataset_from_log(&file->dataset, profile, recording, stacks,
+					     &file->cached.log, err);
+	if (allo_failed(err)) {
+		free(stacks);
+		return false;
+	}
+	return build_log(file, profile, stacks, err);
 }
 
 bool allo_opened_file_open(struct allo_opened_file *file, const char *path,
@@ -38,5 +66,6 @@ bool allo_opened_file_open(struct allo_opened_file *file, const char *path,
 void allo_opened_file_close(struct allo_opened_file *file)
 {
 	allo_dataset_done(&file->dataset);
+	allo_cached_log_done(&file->cached);
 	allo_source_close(&file->source);
 }

@@ -5,6 +5,7 @@
 #ifndef ALLO_ENGINE_OPEN_DATASET_H
 #define ALLO_ENGINE_OPEN_DATASET_H
 
+#include "engine/cache/log_cache.h"
 #include "engine/source.h"
 #include "view/dataset.h"
 
@@ -12,6 +13,7 @@
 struct allo_opened_file {
 	struct allo_source source; /* of a recording */
 	struct allo_dataset dataset;
+	struct allo_cached_log cached; /* the bytes that the log refers to */
 };
 
 bool allo_opened_file_open(struct allo_opened_file *file, const char *path,

@@ -3,17 +3,22 @@
 #include "base/defer.h"
 #include "engine/store_names.h"
 #include "replay/packed/pack_recording.h"
-#include "replay/packed/stored_names.h"
+#include "writers/writers.h"
 
 static bool make_tables(const char *path, const struct allo_source_options *options,
-			struct allo_name_tables *tables, struct allo_error *err)
+			struct allo_redactor *redactor, struct allo_name_tables *tables,
+			struct allo_error *err)
 {
 	ALLO_DEFER(allo_source_close) struct allo_source source = { 0 };
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
 
-	return allo_source_open(&source, path, options, err) &&
-	       allo_find_names(&source, &profile, err) &&
-	       allo_name_tables_of(tables, &profile, err);
+	if (!allo_source_open(&source, path, options, err) ||
+	    !allo_find_names(&source, &profile, err))
+		return false;
+	if (redactor && (!allo_redactor_learn(redactor, &source.recording, err) ||
+			 !allo_redactor_change_profile(redactor, &profile, err)))
+		return false;
+	return allo_name_tables_of(tables, &profile, err);
 }
 
 /* The packed copy is intact, so opening it finds all gaps. */
@@ -27,23 +32,50 @@ static bool note_gaps(const char *path, struct allo_notes *notes, struct allo_er
 	return true;
 }
 
-bool allo_portable_copy(const char *path, const char *target,
-			const struct allo_source_options *options, struct allo_notes *notes,
-			struct allo_error *err)
+static bool copy_named(const char *path, const char *target, const struct allo_name_tables *tables,
+		       struct allo_error *err)
 {
-	ALLO_DEFER(allo_name_tables_done) struct allo_name_tables tables = { 0 };
 	const struct allo_output_options output = { .replace = true };
 
-	if (!make_tables(path, options, &tables, err))
-		return false;
 	/* Chunks are copied as they are, unless one is damaged: then its readable events are packed
-	 * again. */
-	if (!allo_recording_store_names(path, target, &output, &tables, NULL, err)) {
-		if (err->code != ALLO_FORMAT)
-			return false;
-		*err = (struct allo_error){ 0 };
-		if (!allo_recording_pack_named(path, target, &output, &tables, NULL, err))
+	 * again.  An index would double the size of a report. */
+	if (allo_recording_store_names(path, target, &output, tables, 0, NULL, err))
+		return true;
+	if (err->code != ALLO_FORMAT)
+		return false;
+	*err = (struct allo_error){ 0 };
+	return allo_recording_pack_named(path, target, &output, tables, NULL, err);
+}
+
+bool allo_portable_copy(const char *path, const char *target,
+			const struct allo_source_options *options, struct allo_redactor *redactor,
+			struct allo_notes *notes, struct allo_error *err)
+{
+	ALLO_DEFER(allo_name_tables_done) struct allo_name_tables tables = { 0 };
+	struct allo_text_change change;
+
+	if (!make_tables(path, options, redactor, &tables, err) ||
+	    !copy_named(path, target, &tables, err))
+		return false;
+	if (redactor) {
+		change = allo_redactor_change(redactor);
+		if (!allo_recording_redact(target, target, &change, &tables, err))
 			return false;
 	}
 	return note_gaps(target, notes, err);
+}
+
+bool allo_redacted_profile(const char *path, const char *target,
+			   const struct allo_source_options *options,
+			   struct allo_redactor *redactor, struct allo_error *err)
+{
+	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
+	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
+	const struct allo_output_options output = { .replace = true };
+	const struct allo_writer *pprof = allo_writer_find("pprof", err);
+
+	return pprof && allo_read_profile(path, options, NULL, &profile, err) &&
+	       allo_redactor_change_profile(redactor, &profile, err) &&
+	       allo_output_open(&out, target, &output, err) &&
+	       allo_write(pprof, &profile, NULL, &out, NULL, err) && allo_output_finish(&out, err);
 }

@@ -2,7 +2,7 @@
 #include "engine/row_stacks.h"
 
 #include "base/defer.h"
-#include "replay/recording_stacks.h"
+#include "replay/recording/recording_stacks.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
 #ifndef ALLO_ENGINE_ROW_STACKS_H
 #define ALLO_ENGINE_ROW_STACKS_H
 
-#include "analysis/filter.h"
+#include "analysis/filters/filter.h"
 #include "engine/source.h"
 
 /* All zeros: every stack is kept, and none has a name. */

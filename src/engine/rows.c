@@ -1,6 +1,7 @@
 /* rows.c - turns the blocks of a recording into rows that refer to a profile; see rows.h. */
 #include "engine/rows.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
 #include "replay/site_labels.h"
 #include "replay/weights.h"
@@ -85,6 +86,8 @@ static bool add_labels(struct row_maker *maker, struct allo_profile *profile,
 static void fill_row(const struct row_maker *maker, const struct allo_block_row *from,
 		     struct allo_allocation *row)
 {
+	ALLO_ASSERT(from->stack < maker->source->recording.nodes.len &&
+		    from->first_stack < maker->source->recording.nodes.len);
 	*row = (struct allo_allocation){
 		.alloc_ns = from->alloc_ns,
 		.first_ns = from->first_ns,
@@ -104,7 +107,7 @@ static void fill_row(const struct row_maker *maker, const struct allo_block_row 
 		.is_temporary = from->flags & ALLO_ROW_TEMPORARY,
 	};
 	if (allo_is_sampled(&maker->weighing))
-		row->weight = allo_weigh(&maker->weighing, from->size).weight;
+		row->weight = allo_weigh(&maker->weighing, from->size, from->alloc_ns).weight;
 }
 
 static bool flush(struct row_maker *maker, struct allo_error *err)
@@ -208,6 +211,7 @@ static bool begin_sink(const struct row_maker *maker, const struct allo_profile 
 	for (size_t i = 0; i < marks->list.len; i++) {
 		const struct allo_mark *mark = &marks->list.at[i];
 
+		ALLO_ASSERT(mark->stream < recording->streams.len);
 		markers[i] = (struct allo_marker){ mark->ns, maker->threads[mark->stream],
 						   allo_recording_text(recording, mark->name) };
 	}

@@ -15,4 +15,9 @@ bool allo_source_has_rows(const struct allo_source *source);
 bool allo_source_rows(struct allo_source *source, const struct allo_allocation_sink *sink,
 		      struct allo_profile *profile, struct allo_error *err);
 
+/* Adds the rows of a recording to its profile, as changes over time.  `stacks` has the profile's
+ * stack for each node of the recording. */
+bool allo_source_add_changes(struct allo_source *source, const allo_stack_id *stacks,
+			     struct allo_profile *profile, struct allo_error *err);
+
 #endif

@@ -1,14 +1,19 @@
 /* source.c - opens inputs and reads profiles; see source.h. */
 #include "engine/source.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
+#include "engine/rows.h"
 #include "engine/window_heap.h"
-#include "replay/recording_stacks.h"
+#include "replay/recording/recording_stacks.h"
+#include "telemetry/monotonic_clock.h"
+#include "view/log/change_log.h"
 #include "writers/writers.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* The host. */
@@ -241,6 +246,15 @@ bool allo_add_names(const struct allo_source_options *options, struct allo_profi
 
 /* Profiles. */
 
+/* A stored index that is not of use counts among the notes. */
+static void check_index(struct allo_recording *recording)
+{
+	ALLO_DEFER(allo_change_log_done) struct allo_change_log log = { 0 };
+	struct allo_error unused = { 0 };
+
+	allo_change_log_load(&log, recording, &unused);
+}
+
 static bool profile_of_recording(struct allo_source *source,
 				 const struct allo_profile_request *request,
 				 struct allo_profile *profile, struct allo_error *err)
@@ -249,22 +263,32 @@ static bool profile_of_recording(struct allo_source *source,
 	ALLO_DEFER(allo_heap_done) struct allo_heap heap = { 0 };
 	struct allo_recording *recording = &source->recording;
 	struct allo_replay replay = source->replay;
-	bool has_history = request->wants_history &&
-			   recording->head.sampling.mode != ALLO_MODE_AD_HOC;
+	ALLO_DEFER(allo_free_pointer) allo_stack_id *stacks = NULL;
+	bool has_heap = recording->head.sampling.mode != ALLO_MODE_AD_HOC;
+	bool has_history = request->wants_history && has_heap;
+	/* An instant has no course of time. */
+	bool has_changes = request->wants_changes && has_heap &&
+			   source->options.view.at == ALLO_AT_NONE;
 
 	replay.by_thread = request->by_thread || source->options.by_thread;
 	replay.timeline = request->timeline ? request->timeline : has_history ? &own : NULL;
 	replay.marks = request->marks;
 	replay.nodes = request->nodes;
-	replay.stacks = request->stacks;
+	ALLO_ASSERT(!request->wants_changes || !request->stacks);
+	replay.stacks = has_changes ? &stacks : request->stacks;
 	replay.take_live = request->take_live;
 	replay.live_context = request->live_context;
 	replay.observer = request->observer;
+	if (request->checks_all) {
+		replay.use_cache = false;
+		check_index(recording);
+	}
 	profile->meta.format = source->reader->name;
 	profile->meta.has_addresses = source->reader->has_addresses;
 	allo_window_heap(&heap, recording, &replay);
 	if (!allo_profile_from_recording(profile, recording, &replay, request->summary, err) ||
-	    (has_history && !allo_timeline_add_history(replay.timeline, profile, err)))
+	    (has_history && !allo_timeline_add_history(replay.timeline, profile, err)) ||
+	    (has_changes && !allo_source_add_changes(source, stacks, profile, err)))
 		return false;
 	if (request->summary)
 		request->summary->peak_ns = allo_window_peak_ns(&replay.window, recording,
@@ -315,6 +339,20 @@ static bool check_read(const struct allo_source *source, const struct allo_notes
 	return true;
 }
 
+void allo_set_moment(struct allo_profile *profile)
+{
+	struct allo_meta *meta = &profile->meta;
+	struct timespec now;
+	int64_t passed_ns;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	meta->taken_ns = now.tv_sec * (int64_t)ALLO_SECOND_NS + now.tv_nsec;
+	/* The recording ends with its last event, a range goes on until now. */
+	passed_ns = meta->taken_ns - meta->start_ns - (int64_t)meta->run_ns;
+	if (meta->part.of_range && meta->start_ns > 0 && passed_ns > 0)
+		meta->duration += (uint64_t)passed_ns;
+}
+
 bool allo_source_profile(struct allo_source *source, const struct allo_profile_request *request,
 			 struct allo_profile *profile, struct allo_error *err)
 {
@@ -326,6 +364,8 @@ bool allo_source_profile(struct allo_source *source, const struct allo_profile_r
 	ok = (source->is_recording ? profile_of_recording : profile_of_file)(source, request,
 									     profile, err);
 	allo_source_end_progress(source);
+	if (ok && source->options.view.of_running)
+		allo_set_moment(profile);
 	return ok && check_read(source, &profile->notes, err) &&
 	       (request->no_names ||
 		allo_add_names(&source->options, profile, request->symbols, err));

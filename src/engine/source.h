@@ -108,8 +108,10 @@ struct allo_profile_request {
 	bool keep_accesses; /* DHAT's access counts */
 	bool by_thread;     /* label samples with their thread */
 	bool wants_history;
+	bool wants_changes;
 	bool wants_times; /* individual samples of a trace, ordered by time within a thread */
 	bool no_names;    /* skip symbolisation */
+	bool checks_all;  /* read all events and the index, whatever a cache or the index knows */
 	const struct allo_drain *drain; /* takes the samples in portions; may be NULL */
 	struct allo_symbols *symbols;   /* receives the state of each module's symbols; or NULL */
 
@@ -128,6 +130,9 @@ struct allo_profile_request {
 /* Reads the profile into `profile`, which is empty, and validates it.  `request` may be NULL. */
 bool allo_source_profile(struct allo_source *source, const struct allo_profile_request *request,
 			 struct allo_profile *profile, struct allo_error *err);
+
+/* Sets the moment of a profile of a running process to now, and the length of its range. */
+void allo_set_moment(struct allo_profile *profile);
 
 /* Adds symbol names to the frames of a profile that has addresses.  `symbols` may be NULL. */
 bool allo_add_names(const struct allo_source_options *options, struct allo_profile *profile,

@@ -1,6 +1,7 @@
+/* source_facts.c - one replay gives the profile and the facts; the cache keeps the latter. */
 #include "engine/source_facts.h"
 
-#include "engine/facts_cache.h"
+#include "engine/cache/facts_cache.h"
 #include "findings/resident_steps.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 
 #include "base/defer.h"
 #include "replay/packed/stored_names.h"
-#include "replay/recording_stacks.h"
+#include "replay/recording/recording_stacks.h"
 
 #include <string.h>
 
@@ -62,5 +62,6 @@ bool allo_store_names(const char *path, const char *target,
 	ALLO_DEFER(allo_name_tables_done) struct allo_name_tables tables = { 0 };
 
 	return make_tables(path, target, options, &tables, stored, err) &&
-	       allo_recording_store_names(path, target, output, &tables, NULL, err);
+	       allo_recording_store_names(path, target, output, &tables, ALLO_COPY_INDEX, NULL,
+					  err);
 }

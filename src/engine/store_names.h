@@ -4,7 +4,7 @@
 #ifndef ALLO_ENGINE_STORE_NAMES_H
 #define ALLO_ENGINE_STORE_NAMES_H
 
-#include "base/output.h"
+#include "base/io/output.h"
 #include "engine/source.h"
 
 struct allo_stored_frames {

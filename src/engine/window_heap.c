@@ -1,7 +1,9 @@
+/* window_heap.c - decides whether building a log pays, and undoes a log that fails. */
 #include "engine/window_heap.h"
 
 #include "base/defer.h"
-#include "engine/log_cache.h"
+#include "engine/cache/log_cache.h"
+#include "replay/packed/stored_index.h"
 
 /* Making a log takes about as long as two replays of the whole recording.  A window that ends in
  * the first part of this many is replayed faster, and quickly enough. */
@@ -31,8 +33,13 @@ static bool answer(struct allo_heap *heap, struct allo_recording *recording,
 						   .wants_births = replay->take_live != NULL };
 	ALLO_DEFER(allo_cached_log_done) struct allo_cached_log cached = { 0 };
 
-	return allo_cached_log_get(&cached, recording, replay->keeps_first,
-				   !is_early(recording, &replay->window), err) &&
+	/* The heap of a whole recording has a cache of its own, unless there is an index. */
+	bool may_build = is_partial(&replay->window) && !is_early(recording, &replay->window);
+
+	/* A log does not have the sums of a bounded recording. */
+	if (recording->earlier && !is_partial(&replay->window))
+		return false;
+	return allo_cached_log_get(&cached, recording, replay->keeps_first, may_build, err) &&
 	       allo_change_log_answers(&cached.log, &options) &&
 	       allo_change_log_heap(&cached.log, &options, heap, &replay->heap_events, err);
 }
@@ -55,7 +62,8 @@ bool allo_window_heap(struct allo_heap *heap, struct allo_recording *recording,
 	size_t most = replay->timeline ? replay->timeline->most : 0;
 	struct allo_error unused = { 0 };
 
-	if (!replay->use_cache || replay->heap || replay->observer || !is_partial(&replay->window))
+	if (!replay->use_cache || replay->heap || replay->observer ||
+	    (!is_partial(&replay->window) && !allo_recording_has_index(recording)))
 		return false;
 	if (answer(heap, recording, replay, &unused)) {
 		recording->gaps.missing_stacks += heap->blocks.missing_stacks;

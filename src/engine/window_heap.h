@@ -9,7 +9,7 @@
 
 /* Fills `heap`, which is all zeros, and `replay` refers to it.  False, without any effect, if a
  * replay is to be preferred: for whole recordings, without the cache, if the log is not cached and
- * the window ends early, or if the log is not exact (view/change_log.h). */
+ * the window ends early, or if the log is not exact (view/log/change_log.h). */
 bool allo_window_heap(struct allo_heap *heap, struct allo_recording *recording,
 		      struct allo_replay *replay);
 

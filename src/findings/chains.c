@@ -1,4 +1,7 @@
+/* chains.c - open addressing; removing closes the gap, so there are no tombstones. */
 #include "findings/chains.h"
+
+#include "base/assert.h"
 
 #include <stdlib.h>
 
@@ -16,6 +19,8 @@ static struct allo_chain *find(const struct allo_chains *chains, uint64_t key)
 {
 	size_t place = home_of(chains, key);
 
+	/* A free place ends the search. */
+	ALLO_ASSERT(key != 0 && chains->count <= chains->mask);
 	while (chains->at[place].key != 0 && chains->at[place].key != key)
 		place = (place + 1) & chains->mask;
 	return &chains->at[place];
@@ -80,6 +85,7 @@ uint32_t allo_chains_take(struct allo_chains *chains, uint64_t key)
 
 	if (!chain || chain->key == 0)
 		return 0;
+	ALLO_ASSERT(chains->count > 0);
 	steps = chain->steps;
 	chains->count--;
 	close_gap(chains, (size_t)(chain - chains->at));

@@ -1,3 +1,4 @@
+/* curve.c - filling, folding and adding curves; their trend by least squares. */
 #include "findings/curve.h"
 
 #include "base/assert.h"
@@ -14,6 +15,7 @@ void allo_curve_fill(struct allo_curve *curve, size_t step, uint64_t live_bytes)
 
 void allo_curve_fold(struct allo_curve *curve)
 {
+	ALLO_ASSERT(curve->filled <= ALLO_CURVE_STEPS);
 	curve->filled /= 2;
 	for (size_t i = 0; i < ALLO_CURVE_STEPS / 2; i++) {
 		curve->live[i] = curve->live[2 * i + 1];
@@ -24,6 +26,7 @@ void allo_curve_fold(struct allo_curve *curve)
 
 void allo_curve_add(struct allo_curve *to, const struct allo_curve *more)
 {
+	ALLO_ASSERT(to->filled <= ALLO_CURVE_STEPS && more->filled <= ALLO_CURVE_STEPS);
 	if (to->filled < more->filled)
 		to->filled = more->filled;
 	for (size_t i = 0; i < more->filled; i++) {

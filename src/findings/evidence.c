@@ -1,8 +1,11 @@
+/* evidence.c - adds up samples, and then facts, by site. */
 #include "findings/evidence.h"
 
 #include "analysis/accesses.h"
+#include "analysis/sites/runtime_startup.h"
 #include "base/assert.h"
 #include "base/defer.h"
+#include "profile/naming.h"
 
 #include <stdlib.h>
 
@@ -159,6 +162,9 @@ static bool add_sample(struct allo_evidence *evidence, const struct columns *col
 	struct allo_evidence_site values = values_of(evidence->in.profile, columns, sample), *site;
 	allo_stack_id stack = evidence->in.profile->sample_stacks.at[sample];
 
+	/* What the start of the C and C++ libraries keeps is no leak. */
+	if (values.end_bytes > 0 && allo_is_runtime_startup(evidence->in.profile, stack))
+		values.end_bytes = values.end_blocks = 0;
 	for (size_t i = 0; i < FIELDS; i++)
 		add(field_of(&evidence->sum, i), *field_of(&values, i));
 	if (stack == 0)
@@ -267,6 +273,32 @@ static unsigned data_of(const struct allo_evidence_input *in)
 	return data;
 }
 
+static const struct {
+	struct allo_text name; /* a part of the name of its library */
+	enum allo_allocator allocator;
+} allocators[] = {
+	{ ALLO_TEXT_INIT("jemalloc"), ALLO_ALLOCATOR_SIZE_CLASSES },
+	{ ALLO_TEXT_INIT("tcmalloc"), ALLO_ALLOCATOR_SIZE_CLASSES },
+	{ ALLO_TEXT_INIT("mimalloc"), ALLO_ALLOCATOR_SIZE_CLASSES },
+	{ ALLO_TEXT_INIT("ld-musl-"), ALLO_ALLOCATOR_MUSL },
+};
+enum { ALLOCATORS = sizeof(allocators) / sizeof(*allocators) };
+
+/* The first of the table that is loaded: a program for musl may have jemalloc, too. */
+static enum allo_allocator allocator_of(const struct allo_profile *profile)
+{
+	for (size_t i = 0; i < ALLOCATORS; i++) {
+		for (size_t k = 0; k < profile->modules.len; k++) {
+			struct allo_text path = allo_profile_text(profile,
+								  profile->modules.at[k].path);
+
+			if (allo_text_find(allo_basename(path), allocators[i].name) < path.len)
+				return allocators[i].allocator;
+		}
+	}
+	return ALLO_ALLOCATOR_GLIBC;
+}
+
 bool allo_evidence_of(struct allo_evidence *evidence, const struct allo_evidence_input *input,
 		      struct allo_error *err)
 {
@@ -274,6 +306,7 @@ bool allo_evidence_of(struct allo_evidence *evidence, const struct allo_evidence
 	const struct columns columns = find_columns(profile);
 
 	*evidence = (struct allo_evidence){ .in = *input, .data = data_of(input) };
+	evidence->allocator = allocator_of(profile);
 	evidence->top.by = ALLO_BY_SITE;
 	evidence->top.attribution = input->attribution;
 	evidence->duration_ns = profile->meta.clock == ALLO_CLOCK_NS ? profile->meta.duration : 0;

@@ -1,8 +1,9 @@
 /*
  * evidence.h - everything that the rules look at: sums and facts per site, and totals.
  *
- * A site is a call in the user's code, the same as a row of 'allo top' (analysis/attribution.h): a
- * function and a line.  All stacks that belong to it are added up.
+ * A site is a call in the user's code, the same as a row of 'allo top'
+ * (analysis/sites/attribution.h): a function and a line.  All stacks that belong to it are added
+ * up.
  */
 #ifndef ALLO_FINDINGS_EVIDENCE_H
 #define ALLO_FINDINGS_EVIDENCE_H
@@ -31,6 +32,14 @@ struct allo_data_kind {
 
 enum { ALLO_DATA_KINDS = 8 };
 extern const struct allo_data_kind allo_data_kinds[ALLO_DATA_KINDS];
+
+/* The allocator that serves malloc. */
+enum allo_allocator {
+	ALLO_ALLOCATOR_GLIBC, /* also if nothing is known */
+	ALLO_ALLOCATOR_MUSL,
+	ALLO_ALLOCATOR_SIZE_CLASSES, /* jemalloc, tcmalloc, mimalloc: small blocks have no headers
+				      */
+};
 
 struct allo_evidence_site {
 	struct allo_top_key key;
@@ -72,6 +81,7 @@ struct allo_evidence {
 	struct allo_evidence_site sum; /* of all sites, and of blocks without a stack */
 	uint64_t duration_ns, peak_ns;
 	uint64_t unnamed_blocks; /* whose site has no name */
+	enum allo_allocator allocator;
 
 	/* Private. */
 	struct allo_top top;
@@ -87,6 +97,18 @@ void allo_evidence_done(struct allo_evidence *evidence);
 static inline bool allo_evidence_is_own(const struct allo_evidence_site *site)
 {
 	return site->role <= ALLO_ROLE_SCRIPT;
+}
+
+/*
+ * Whether the blocks are made by an interpreter for Python or JavaScript.  These may come from an
+ * allocator of the interpreter, and such a program has no control of single blocks.
+ */
+static inline bool allo_evidence_is_interpreted(const struct allo_evidence *evidence,
+						const struct allo_evidence_site *site)
+{
+	return site->role == ALLO_ROLE_SCRIPT || site->role == ALLO_ROLE_SCRIPT_LIBRARY ||
+	       (site->role == ALLO_ROLE_LIBRARY && evidence->in.attribution &&
+		evidence->in.attribution->has_scripts);
 }
 
 #endif

@@ -1,3 +1,7 @@
+/*
+ * facts.c - majorities, curves, chains of reallocs, and the observer that fills them event by
+ * event.
+ */
 #include "findings/facts.h"
 
 #include "base/assert.h"
@@ -59,6 +63,7 @@ static __attribute__((noinline)) void advance(struct allo_facts *facts, uint64_t
 	facts->step = ns / facts->step_ns;
 	facts->old_ns = facts->step * facts->step_ns / 10;
 	facts->epoch++;
+	ALLO_ASSERT(facts->step < ALLO_CURVE_STEPS);
 	if (__builtin_mul_overflow(facts->step + 1, facts->step_ns, &facts->step_end_ns))
 		facts->step_end_ns = UINT64_MAX;
 }
@@ -92,6 +97,7 @@ static __attribute__((noinline)) bool add_curve(struct allo_facts *facts,
 /* Fills the curve up to the current step.  Call it before the live bytes change. */
 static inline void fill_curve(struct allo_facts *facts, struct allo_site_facts *site)
 {
+	ALLO_ASSERT(site->curve <= facts->curves.len);
 	if (site->epoch == facts->epoch || site->curve == 0)
 		return;
 	allo_curve_fill(&facts->curves.at[site->curve - 1], (size_t)facts->step, site->live_bytes);
@@ -112,6 +118,7 @@ static struct allo_growth_facts *growth_of(struct allo_facts *facts, struct allo
 {
 	struct allo_growth_facts *growth;
 
+	ALLO_ASSERT(site->growth <= facts->growths.len);
 	if (site->growth > 0)
 		return &facts->growths.at[site->growth - 1];
 	growth = allo_vec_push(&facts->growths);
@@ -237,6 +244,42 @@ static inline bool take_event(struct allo_facts *facts, const struct allo_heap *
 			    err));
 }
 
+/* Parts of the run. */
+
+static void note_times(struct allo_event_times *times, const struct allo_event_span *span)
+{
+	times->step = times->step ? times->step : 1;
+	while (times->count * times->step < times->events + span->count) {
+		if (times->count == ALLO_EVENT_TIMES) {
+			for (size_t i = 0; i < ALLO_EVENT_TIMES / 2; i++)
+				times->ns[i] = times->ns[2 * i];
+			times->count /= 2;
+			times->step *= 2;
+			continue;
+		}
+		times->ns[times->count] =
+			span->events[times->count * times->step - times->events].ns;
+		times->count++;
+	}
+	times->events += span->count;
+}
+
+/*
+ * The time at which a quarter of the run ends.  The run ends with its last event: a server that is
+ * idle at the end still leaks.  Quarters of a short run have the same number of events each: if the
+ * kernel gives the processor to others for some milliseconds, that is much of its time.
+ */
+enum { SHORT_RUN_NS = 1000000000 };
+
+static uint64_t quarter_ns(const struct allo_event_times *times, uint64_t last_ns, unsigned quarter)
+{
+	if (last_ns >= SHORT_RUN_NS || times->count == 0)
+		return last_ns / 4 * quarter;
+	return times->ns[times->count * quarter / 4];
+}
+
+/* Events. */
+
 /* Programs with many stacks miss the cache at each event, so sites are prefetched. */
 enum { EVENTS_AHEAD = 8 };
 
@@ -260,6 +303,7 @@ static bool take_span(void *context, const struct allo_heap *heap,
 	if (facts->sites.len < heap->blocks.stack_count && !cover_sites(facts, heap, err))
 		return false;
 	facts->peak_bytes = heap->blocks.peak_bytes;
+	note_times(&facts->times, span);
 	facts->chains.seed = facts->chains.seed ? facts->chains.seed : heap->blocks.table.seed;
 	for (size_t i = 0; i < span->count; i++) {
 		if (i + EVENTS_AHEAD < span->count)
@@ -269,6 +313,23 @@ static bool take_span(void *context, const struct allo_heap *heap,
 		retired += (outcomes->at[i].flags & ALLO_OUTCOME_RETIRED) != 0;
 	}
 	return true;
+}
+
+static void end_live_blocks(struct allo_facts *facts, const struct allo_heap *heap)
+{
+	const struct allo_block_table *table = &heap->blocks.table;
+	uint64_t first_ns = quarter_ns(&facts->times, heap->blocks.last_ns, 1);
+	uint64_t third_ns = quarter_ns(&facts->times, heap->blocks.last_ns, 3);
+
+	for (size_t i = 0; i < allo_block_places(table); i++) {
+		const struct allo_live_block *block = &table->at[i];
+
+		if (block->pointer == 0)
+			continue;
+		facts->sites.at[block->stack].late_blocks += block->birth_ns > third_ns;
+		facts->sites.at[block->stack].middle_blocks += block->birth_ns > first_ns &&
+							       block->birth_ns <= third_ns;
+	}
 }
 
 /* Chains of blocks that are live at the end count, too. */
@@ -296,6 +357,7 @@ static bool end(void *context, const struct allo_heap *heap, uint64_t end_ns,
 	if (end_ns >= facts->step_end_ns)
 		advance(facts, end_ns);
 	end_live_chains(facts, heap);
+	end_live_blocks(facts, heap);
 	facts->steps = facts->step + 1;
 	for (size_t i = 0; i < facts->sites.len; i++) {
 		const struct allo_site_facts *site = &facts->sites.at[i];
@@ -337,6 +399,8 @@ void allo_site_facts_add(struct allo_site_facts *to, const struct allo_site_fact
 	to->freed_blocks += more->freed_blocks;
 	to->crossed_blocks += more->crossed_blocks;
 	to->reusable_blocks += more->reusable_blocks;
+	to->middle_blocks += more->middle_blocks;
+	to->late_blocks += more->late_blocks;
 }
 
 void allo_growth_facts_add(struct allo_growth_facts *to, const struct allo_growth_facts *more)

@@ -51,7 +51,9 @@ struct allo_site_facts {
 	struct allo_majority size;
 	uint64_t least_size, most_size;
 	uint64_t empty_blocks; /* of size 0 */
-	uint64_t unused[2];
+	/* Of the blocks that are live at the end: from the two middle quarters of the run, and from
+	 * the last one. */
+	uint64_t middle_blocks, late_blocks;
 };
 
 /* Sizes below this are counted one by one. */
@@ -59,6 +61,14 @@ enum { ALLO_COUNTED_SIZES = 4096 };
 
 /* Curves of more sites would take more memory than they are worth. */
 enum { ALLO_CURVES_MOST = 4096 };
+
+/* The times of events number 0, `step`, 2 * `step` and so on. */
+enum { ALLO_EVENT_TIMES = 256 };
+struct allo_event_times {
+	uint64_t ns[ALLO_EVENT_TIMES];
+	uint64_t count, step;
+	uint64_t events; /* so far */
+};
 
 /* All zeros is empty, ready for use. */
 struct allo_facts {
@@ -71,6 +81,7 @@ struct allo_facts {
 
 	/* Private from here on. */
 	struct allo_chains chains;
+	struct allo_event_times times;
 	uint64_t step, step_end_ns; /* the current step */
 	uint64_t old_ns;            /* a tenth of the time until the step */
 	uint32_t epoch;             /* number of the current step, before any folding */

@@ -1,3 +1,4 @@
+/* findings.c - the table of rules; applies each to the program or to every site, and sorts. */
 #include "findings/findings.h"
 
 #include "base/assert.h"
@@ -62,6 +63,8 @@ static bool judge(struct allo_findings *findings, const struct allo_evidence *ev
 		return true;
 	if (!found.sentence)
 		return allo_fail_memory(err);
+	ALLO_ASSERT(found.cost >= 0 && found.cost <= 1);
+	ALLO_ASSERT(found.from_ns <= found.to_ns);
 	if (found.site && !found.stack)
 		found.stack = found.site->stack;
 	found.severity = severity_of(&found, options->thresholds.at);
@@ -88,6 +91,7 @@ static size_t keep_largest(struct allo_findings *findings, size_t first, size_t 
 {
 	size_t count = findings->list.len - first;
 
+	ALLO_ASSERT(first <= findings->list.len);
 	if (count > 1)
 		qsort(&findings->list.at[first], count, sizeof(*findings->list.at), compare);
 	if (most == 0 || count <= most)

@@ -1,6 +1,9 @@
+/* judge.c - numbers and names for the sentence of a finding, in the arena of the findings. */
 #include "findings/judge.h"
 
+#include "base/defer.h"
 #include "profile/naming.h"
+#include "profile/short_name.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,11 +12,17 @@
  * sentence. */
 static const char *print(struct allo_case *at, const char *fmt, va_list arguments)
 {
-	char text[1024];
-	int len = vsnprintf(text, sizeof(text), fmt, arguments);
-	size_t used = len < 0 ? 0 : (size_t)len < sizeof(text) ? (size_t)len : sizeof(text) - 1;
+	va_list again;
+	char *text;
+	int len;
 
-	return allo_arena_copy(at->arena, text, used);
+	va_copy(again, arguments);
+	len = vsnprintf(NULL, 0, fmt, again);
+	va_end(again);
+	text = len < 0 ? NULL : ALLO_ARENA_NEW(at->arena, (size_t)len + 1, char);
+	if (text)
+		vsnprintf(text, (size_t)len + 1, fmt, arguments);
+	return text;
 }
 
 static const char *copy(struct allo_case *at, const char *text)
@@ -21,6 +30,17 @@ static const char *copy(struct allo_case *at, const char *text)
 	const char *copied = allo_arena_copy(at->arena, text, strlen(text));
 
 	return copied ? copied : "";
+}
+
+const char *allo_case_text(struct allo_case *at, const char *fmt, ...)
+{
+	va_list arguments;
+	const char *text;
+
+	va_start(arguments, fmt);
+	text = print(at, fmt, arguments);
+	va_end(arguments);
+	return text ? text : "";
 }
 
 bool allo_case_say(struct allo_case *at, const char *fmt, ...)
@@ -79,18 +99,24 @@ const char *allo_case_share(struct allo_case *at, double part, double whole)
 
 const char *allo_case_site(struct allo_case *at, const struct allo_evidence_site *site)
 {
+	ALLO_DEFER(allo_name_buffer_done) struct allo_name_buffer buffer = { 0 };
 	const struct allo_profile *profile = at->evidence->in.profile;
 	struct allo_text name = allo_profile_text(profile, site->key.function);
-	char text[128];
-	size_t len = 0;
+	char *text;
 
-	if (name.len == 0)
+	if (name.len > 0)
+		name = allo_short_name(name, ALLO_NAME_BRIEF, &buffer);
+	else
 		name = allo_basename(allo_profile_text(profile, site->key.module));
-	/* Sentences go to terminals, and names are from files. */
-	for (; len < name.len && len < sizeof(text) - 1; len++)
-		text[len] = name.data[len] >= ' ' && name.data[len] <= '~' ? name.data[len] : '?';
-	text[len] = '\0';
-	return copy(at, len > 0 ? text : "code without a name");
+	if (name.len == 0)
+		return "code without a name";
+	text = ALLO_ARENA_NEW(at->arena, name.len + 1, char);
+	if (!text)
+		return "";
+	/* Names are from files, and may hold control characters. */
+	for (size_t i = 0; i < name.len; i++)
+		text[i] = (unsigned char)name.data[i] < ' ' ? '?' : name.data[i];
+	return text;
 }
 
 void allo_case_cost(struct allo_case *at, double part, double whole)

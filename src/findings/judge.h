@@ -10,6 +10,10 @@
 bool allo_case_say(struct allo_case *at, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* A part of the sentence. */
+const char *allo_case_text(struct allo_case *at, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
 /* Numbers for the sentence, which also go to programs under `name`. */
 const char *allo_case_bytes(struct allo_case *at, const char *name, uint64_t bytes);
 const char *allo_case_count(struct allo_case *at, const char *name, uint64_t count);
@@ -20,7 +24,7 @@ const char *allo_case_blocks(struct allo_case *at, const char *name, uint64_t bl
 /* "48.8%", for people only. */
 const char *allo_case_share(struct allo_case *at, double part, double whole);
 
-/* The name of a site, for sentences about several. */
+/* The short name of a site, for sentences about several. */
 const char *allo_case_site(struct allo_case *at, const struct allo_evidence_site *site);
 
 /* The cost as a share, and the estimated saving. */

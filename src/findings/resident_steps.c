@@ -1,6 +1,6 @@
 #include "findings/resident_steps.h"
 
-#include "replay/resident.h"
+#include "replay/recording/resident.h"
 
 #include <stdlib.h>
 

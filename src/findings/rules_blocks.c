@@ -43,7 +43,8 @@ static bool judge_churn(struct allo_case *at)
 	const struct allo_evidence_site *site = at->found->site;
 	const struct allo_site_facts *facts = &site->facts;
 
-	if (!is_loop(site) || !has_one_size(facts) ||
+	if (allo_evidence_is_interpreted(at->evidence, site) || !is_loop(site) ||
+	    !has_one_size(facts) ||
 	    !are_many(at, ALLO_CHURN_LOOP_SHARE, ALLO_CHURN_LOOP_BLOCKS, facts->blocks))
 		return false;
 	set_blocks(at, facts->reusable_blocks);
@@ -75,7 +76,8 @@ static bool judge_format(struct allo_case *at)
 	const struct allo_evidence_site *site = at->found->site;
 	const struct allo_site_facts *facts = &site->facts;
 
-	if (!is_loop(site) || has_one_size(facts) ||
+	if (allo_evidence_is_interpreted(at->evidence, site) || !is_loop(site) ||
+	    has_one_size(facts) ||
 	    !are_many(at, ALLO_TEMP_FORMAT_SHARE, ALLO_TEMP_FORMAT_BLOCKS, facts->blocks))
 		return false;
 	set_blocks(at, facts->reusable_blocks);
@@ -123,6 +125,7 @@ static const struct allo_evidence_site *find_maker(const struct allo_evidence *e
 		const struct allo_evidence_site *site = &evidence->sites.at[i];
 
 		if (site->facts.size.value == size && !allo_site_is_churn(site) &&
+		    !allo_evidence_is_interpreted(evidence, site) &&
 		    (!maker || site->facts.size.count > maker->facts.size.count))
 			maker = site;
 	}
@@ -163,29 +166,39 @@ const struct allo_finding_rule allo_rule_same_size = {
 	.advice = "Allocate them from a pool or an arena, or keep them by value in an array.",
 };
 
-/* glibc's smallest block, with its header. */
-enum { BLOCK_LEAST = 32 };
+/* The bytes that the smallest block takes, with its header.  0: small blocks have none, and take
+ * no more than the next multiple of 8 or 16. */
+static const struct {
+	const char *name;
+	uint64_t least;
+} allocators[] = {
+	[ALLO_ALLOCATOR_GLIBC] = { "glibc", 32 },
+	[ALLO_ALLOCATOR_MUSL] = { "musl", 16 },
+	[ALLO_ALLOCATOR_SIZE_CLASSES] = { NULL, 0 },
+};
 
 static bool judge_tiny(struct allo_case *at)
 {
 	const struct allo_evidence_site *site = at->found->site;
 	double average = site->alloc_blocks ? (double)site->alloc_bytes / (double)site->alloc_blocks
 					    : 0;
-	uint64_t taken = site->peak_blocks * BLOCK_LEAST;
+	uint64_t least = allocators[at->evidence->allocator].least;
+	uint64_t taken = site->peak_blocks * least;
 
-	if (average <= 0 || average > at->limits[ALLO_TINY_SIZE] || allo_site_is_churn(site) ||
+	if (least == 0 || allo_evidence_is_interpreted(at->evidence, site) || average <= 0 ||
+	    average > at->limits[ALLO_TINY_SIZE] || allo_site_is_churn(site) ||
 	    !are_many(at, ALLO_TINY_SHARE, ALLO_TINY_BLOCKS, site->alloc_blocks))
 		return false;
 	set_blocks(at, site->alloc_blocks);
 	allo_case_saves(at, ALLO_SAVES_PEAK_BYTES,
 			taken > site->peak_bytes ? taken - site->peak_bytes : 0);
 	return allo_case_say(at,
-			     "%s blocks of %.1f bytes on average, %s of all blocks; glibc takes at "
+			     "%s blocks of %.1f bytes on average, %s of all blocks; %s takes at "
 			     "least %d bytes for each",
 			     allo_case_count(at, "blocks", site->alloc_blocks), average,
 			     allo_case_share(at, (double)site->alloc_blocks,
 					     (double)at->evidence->sum.alloc_blocks),
-			     BLOCK_LEAST);
+			     allocators[at->evidence->allocator].name, (int)least);
 }
 
 const struct allo_finding_rule allo_rule_tiny = {
@@ -204,7 +217,8 @@ static bool judge_zero(struct allo_case *at)
 {
 	const struct allo_site_facts *facts = &at->found->site->facts;
 
-	if (!allo_case_reaches(at, ALLO_ZERO_SIZE_BLOCKS, (double)facts->empty_blocks))
+	if (allo_evidence_is_interpreted(at->evidence, at->found->site) ||
+	    !allo_case_reaches(at, ALLO_ZERO_SIZE_BLOCKS, (double)facts->empty_blocks))
 		return false;
 	set_blocks(at, facts->empty_blocks);
 	allo_case_saves(at, ALLO_SAVES_BLOCKS, facts->empty_blocks);
@@ -222,7 +236,7 @@ const struct allo_finding_rule allo_rule_zero_size = {
 	.judge = judge_zero,
 	.view = "sizes",
 	.detects = "A site allocates at least 1,000 blocks without a byte.",
-	.why = "Each of them takes 32 bytes in glibc, and a malloc and a free.",
+	.why = "Each of them takes a block of the smallest size, a malloc and a free.",
 	.advice = "Do not allocate when there is nothing to store.",
 };
 
@@ -230,7 +244,10 @@ static bool judge_crossing(struct allo_case *at)
 {
 	const struct allo_site_facts *facts = &at->found->site->facts;
 
-	if (!allo_case_reaches_share(at, ALLO_CROSS_THREAD_SHARE, (double)facts->crossed_blocks,
+	/* musl has one heap, which is locked for every block. */
+	if (at->evidence->allocator == ALLO_ALLOCATOR_MUSL ||
+	    allo_evidence_is_interpreted(at->evidence, at->found->site) ||
+	    !allo_case_reaches_share(at, ALLO_CROSS_THREAD_SHARE, (double)facts->crossed_blocks,
 				     (double)facts->freed_blocks) ||
 	    !allo_case_reaches_share(at, ALLO_CROSS_THREAD_BLOCKS, (double)facts->crossed_blocks,
 				     (double)at->evidence->sum.facts.blocks) ||
@@ -252,8 +269,8 @@ const struct allo_finding_rule allo_rule_cross_thread = {
 	.judge = judge_crossing,
 	.view = "threads",
 	.detects = "At least 30 % of a site's blocks are freed by other threads.",
-	.why = "The allocator must take the lock of the other thread's arena, and its caches do not "
-	       "help.",
+	.why = "The blocks fill the cache of the thread that frees them, and the other one cannot "
+	       "reuse them from there: more calls reach the allocator's locks.",
 	.advice =
 		"Give blocks back to the thread that allocated them, hand over batches, or keep a "
 		"pool per queue.",

@@ -25,7 +25,8 @@ static bool judge_by_one(struct allo_case *at)
 {
 	const struct allo_growth_facts *growth = at->found->site->growth;
 
-	if (!growth || growth->longest < ALLO_LONG_CHAIN || !has_constant_steps(growth) ||
+	if (!growth || allo_evidence_is_interpreted(at->evidence, at->found->site) ||
+	    growth->longest < ALLO_LONG_CHAIN || !has_constant_steps(growth) ||
 	    !copies_much(at, ALLO_GROW_BY_ONE_SHARE, growth->copied_bytes))
 		return false;
 	set_copies(at, growth);
@@ -58,7 +59,8 @@ static bool judge_factor(struct allo_case *at)
 {
 	const struct allo_growth_facts *growth = at->found->site->growth;
 
-	if (!growth || growth->small_steps * 2 > growth->steps ||
+	if (!growth || allo_evidence_is_interpreted(at->evidence, at->found->site) ||
+	    growth->small_steps * 2 > growth->steps ||
 	    !allo_case_reaches(at, ALLO_GROWTH_FACTOR_CHAINS, (double)growth->short_chains) ||
 	    growth->last_size.count * 10 < growth->short_chains * 8 ||
 	    !copies_much(at, ALLO_GROWTH_FACTOR_SHARE, growth->copied_bytes))

@@ -28,16 +28,10 @@ static const char *say_ranked(struct allo_case *at, const struct ranked *best, s
 {
 	const char *said = "";
 
-	for (size_t i = 0; i < count && best[i].site; i++) {
-		char text[512];
-		const char *copied;
-
-		snprintf(text, sizeof(text), "%s%s%s (%s)", said, i ? ", " : "",
-			 allo_case_site(at, best[i].site),
-			 allo_case_bytes(at, NULL, best[i].value));
-		copied = allo_arena_copy(at->arena, text, strlen(text));
-		said = copied ? copied : "";
-	}
+	for (size_t i = 0; i < count && best[i].site; i++)
+		said = allo_case_text(at, "%s%s%s (%s)", said, i ? ", " : "",
+				      allo_case_site(at, best[i].site),
+				      allo_case_bytes(at, NULL, best[i].value));
 	return said;
 }
 

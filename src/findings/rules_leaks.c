@@ -41,6 +41,15 @@ static bool is_large_growth(const struct allo_case *at, const struct allo_eviden
 	       allo_case_reaches(at, ALLO_LEAK_GROWING_BYTES, (double)site->end_bytes);
 }
 
+/* Programs allocate while they start: a rise in a short run is no leak yet. */
+static bool is_growing_leak(const struct allo_case *at, const struct allo_evidence_site *site,
+			    struct allo_trend *trend)
+{
+	return allo_case_reaches(at, ALLO_LEAK_GROWING_DURATION,
+				 (double)at->evidence->duration_ns) &&
+	       is_large_growth(at, site) && is_growing(at, site, trend);
+}
+
 static bool judge_growing(struct allo_case *at)
 {
 	const struct allo_evidence *evidence = at->evidence;
@@ -48,8 +57,7 @@ static bool judge_growing(struct allo_case *at)
 	struct allo_trend trend;
 	uint64_t from_ns, rate;
 
-	if (!allo_evidence_is_own(site) || !is_large_growth(at, site) ||
-	    !is_growing(at, site, &trend))
+	if (!allo_evidence_is_own(site) || !is_growing_leak(at, site, &trend))
 		return false;
 	from_ns = trend_from(site->curve) * evidence->in.facts->step_ns;
 	rate = (uint64_t)(trend.slope * 1e9 / (double)evidence->in.facts->step_ns);
@@ -80,26 +88,50 @@ const struct allo_finding_rule allo_rule_leak_growing = {
 		  "the container that holds them.",
 };
 
+/* Whether the site made blocks that are never freed until the end, and not only there. */
+static bool may_grow(const struct allo_evidence_site *site)
+{
+	return site->facts.middle_blocks > 0 && site->facts.late_blocks > 0;
+}
+
+/* The threshold of leak-growing that a leak misses. */
+static const char *doubt_about(const struct allo_case *at, const struct allo_evidence_site *site)
+{
+	if (!allo_case_reaches(at, ALLO_LEAK_GROWING_DURATION, (double)at->evidence->duration_ns))
+		return "the run is too short to be certain";
+	return is_large_growth(at, site) ? "it does not grow evenly enough to be certain"
+					 : "it is too small to be certain";
+}
+
 static bool judge_exit(struct allo_case *at)
 {
 	const struct allo_evidence *evidence = at->evidence;
 	const struct allo_evidence_site *site = at->found->site;
 	struct allo_trend trend;
+	const char *growth = "";
 
 	if (!allo_evidence_is_own(site) ||
 	    !allo_case_reaches_share(at, ALLO_LEAK_EXIT_SHARE, (double)site->end_bytes,
 				     (double)evidence->sum.peak_bytes) ||
 	    !allo_case_reaches(at, ALLO_LEAK_EXIT_BYTES, (double)site->end_bytes) ||
-	    (is_large_growth(at, site) && is_growing(at, site, &trend)))
+	    is_growing_leak(at, site, &trend))
 		return false;
 	at->found->stack = site->end_stack;
 	allo_case_cost(at, (double)site->end_bytes, (double)evidence->sum.peak_bytes);
 	allo_case_saves(at, ALLO_SAVES_END_BYTES, site->end_bytes);
+	if (may_grow(site))
+		growth = allo_case_text(
+			at,
+			"; %s of them %s from the last quarter of the run: the leak may grow, but "
+			"%s",
+			allo_case_count(at, "late_blocks", site->facts.late_blocks),
+			site->facts.late_blocks == 1 ? "is" : "are", doubt_about(at, site));
 	return allo_case_say(
-		at, "%s in %s were never freed, %s of the peak",
+		at, "%s in %s were never freed, %s of the peak%s",
 		allo_case_bytes(at, "end_bytes", site->end_bytes),
 		allo_case_blocks(at, "end_blocks", site->end_blocks),
-		allo_case_share(at, (double)site->end_bytes, (double)evidence->sum.peak_bytes));
+		allo_case_share(at, (double)site->end_bytes, (double)evidence->sum.peak_bytes),
+		growth);
 }
 
 const struct allo_finding_rule allo_rule_leak_exit = {
@@ -109,11 +141,13 @@ const struct allo_finding_rule allo_rule_leak_exit = {
 	.most = ALLO_SEVERITY_LOW,
 	.judge = judge_exit,
 	.view = "leaks",
-	.detects = "Blocks of a site are live when the program ends, and do not grow.",
-	.why = "It is harmless in a program that runs once. In a library, or in code that may run "
-	       "again, each run keeps more.",
+	.detects =
+		"Blocks of a site are live when the program ends. leak-growing does not report them.",
+	.why = "A program that runs once gives the memory back when it ends. In a server, in a "
+	       "library, or in code that may run again, each round keeps more.",
 	.advice =
-		"Free the blocks, or accept them with 'findings.ignore = leak-exit' in allo.conf.",
+		"Free the blocks. If the program is to run for long, record a longer run. 'findings"
+		".ignore = leak-exit' in allo.conf turns the rule off.",
 };
 
 /* Bytes that were allocated in the first tenth of the run and freed in its last twentieth. */

@@ -59,7 +59,8 @@ static bool is_runtime(const struct allo_vma *vma)
 {
 	const struct allo_vma *file = vma->is_data ? vma - 1 : vma;
 
-	return file->kind == ALLO_VMA_FILE && allo_vma_has_prefix(file, "liballo.so");
+	return file->kind == ALLO_VMA_FILE && (allo_vma_has_prefix(file, "liballo.so") ||
+					       allo_vma_has_prefix(file, "liballo-musl.so"));
 }
 
 bool allo_ledger_has_profiler(const struct allo_vmas *vmas)
@@ -460,22 +461,46 @@ static void take_claims(struct allo_ledger *ledger, const struct allo_ledger_fac
 	*heap = (struct allo_ledger_row){ 0 };
 }
 
+/* Recorded blocks that the heap has no room for are in memory that the program mapped: Python's
+ * arenas, an allocator of the program, recorded mappings.  They are assumed to be resident. */
+static void take_spill(struct allo_ledger *ledger, const struct allo_ledger_facts *facts,
+		       uint64_t room)
+{
+	int64_t rest = ledger->rows[ALLO_PART_UNEXPLAINED].rss;
+	uint64_t spill = less(less(facts->live_bytes, room), ledger->rows[ALLO_PART_HEAP].bytes);
+	struct allo_glibc_sum sum = { .bytes = smaller(spill, rest > 0 ? (uint64_t)rest : 0) };
+
+	if (sum.bytes == 0)
+		return;
+	sum.resident = sum.bytes;
+	move(ledger, ALLO_PART_UNEXPLAINED, ALLO_PART_LIVE, &sum);
+	note(ledger, "live blocks outside of malloc's memory count as resident");
+}
+
 /* Splits blocks in use into requested bytes and padding.  Both are assumed to be resident to the
  * same degree. */
 static void split_blocks(struct allo_ledger *ledger, const struct allo_ledger_facts *facts)
 {
 	struct allo_ledger_row *blocks = &ledger->rows[ALLO_PART_BLOCKS];
-	uint64_t live = facts->live_bytes < blocks->bytes ? facts->live_bytes : blocks->bytes;
+	struct allo_ledger_row *live = &ledger->rows[ALLO_PART_LIVE];
+	uint64_t requested = smaller(facts->live_bytes, blocks->bytes);
 	int64_t rss;
 
-	if (facts->live_bytes == ALLO_UNKNOWN || !blocks->is_there || blocks->bytes == 0)
+	if (facts->live_bytes == ALLO_UNKNOWN)
 		return;
-	rss = (int64_t)((double)blocks->rss * ((double)live / (double)blocks->bytes));
-	add(ledger, ALLO_PART_LIVE, rss, facts->live_bytes, facts->live_blocks);
-	add(ledger, ALLO_PART_ROUNDING, blocks->rss - rss, blocks->bytes - live, 0);
-	if (facts->has_earlier && blocks->bytes > live)
-		note(ledger, "blocks from before the recording count as rounding");
-	*blocks = (struct allo_ledger_row){ 0 };
+	take_spill(ledger, facts, blocks->bytes);
+	if (blocks->bytes > 0) {
+		rss = (int64_t)((double)blocks->rss * ((double)requested / (double)blocks->bytes));
+		add(ledger, ALLO_PART_LIVE, rss, requested, 0);
+		add(ledger, ALLO_PART_ROUNDING, blocks->rss - rss, blocks->bytes - requested, 0);
+		if (facts->has_earlier && blocks->bytes > requested)
+			note(ledger, "blocks from before the recording count as rounding");
+		*blocks = (struct allo_ledger_row){ 0 };
+	}
+	if (live->is_there) {
+		live->bytes = facts->live_bytes;
+		live->blocks = facts->live_blocks;
+	}
 }
 
 /* The whole ledger. */

@@ -42,7 +42,8 @@ static bool put_range(struct allotrope_profile *profile, allo_module_id id, stru
 	const struct allo_module *module = &profile->data.modules.at[id];
 	struct allo_module_range range = { module->start, module->limit, id };
 
-	return module->limit == 0 || allo_ranges_put(&profile->ranges, &range) ||
+	/* A module of a file may end before it starts. */
+	return module->start >= module->limit || allo_ranges_put(&profile->ranges, &range) ||
 	       allo_fail_memory(err);
 }
 
@@ -88,6 +89,7 @@ static allo_module_id add_module(struct allotrope_profile *profile,
 	/* An old one takes its range again, should others have had it meanwhile. */
 	if (id == 0 || !put_others(profile, err) || !put_range(profile, id, err))
 		return 0;
+	ALLO_ASSERT(id < profile->is_new_module.len);
 	if (id > old_count)
 		profile->is_new_module.at[id] = true;
 	return id;

@@ -1,7 +1,7 @@
 /* lib_change.c - changing and comparing whole profiles; see allotrope.h. */
 #include "analysis/diff.h"
-#include "analysis/filter.h"
-#include "analysis/select.h"
+#include "analysis/filters/filter.h"
+#include "analysis/filters/select.h"
 #include "base/defer.h"
 #include "lib/lib_common.h"
 

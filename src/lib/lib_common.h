@@ -7,6 +7,7 @@
 #define ALLO_LIB_COMMON_H
 
 #include "allotrope.h"
+#include "base/assert.h"
 #include "engine/source.h"
 #include "lib/lib_ranges.h"
 #include "profile/stack_builder.h"
@@ -26,8 +27,8 @@ struct allotrope_profile {
 bool allo_lib_begin(const void *profile, struct allotrope_error *err);
 
 /* The engine's options for the caller's, which may be NULL.  Refers to them and to `host`. */
-bool allo_lib_source(const struct allotrope_read_options *options, struct allo_host *host,
-		     struct allo_source_options *source, struct allotrope_error *err);
+bool allo_lib_source_options(const struct allotrope_read_options *options, struct allo_host *host,
+			     struct allo_source_options *source, struct allotrope_error *err);
 
 /* Hands a failure to the caller.  Returns false. */
 bool allo_lib_fail(struct allotrope_error *err, const struct allo_error *failure);
@@ -49,7 +50,10 @@ static inline struct allo_text allo_lib_text(const char *string)
 /* Strings of a profile end in NUL, as the arena makes them. */
 static inline const char *allo_lib_string(const struct allo_profile *profile, allo_string_id id)
 {
-	return allo_profile_text(profile, id).data;
+	struct allo_text text = allo_profile_text(profile, id);
+
+	ALLO_ASSERT(text.data[text.len] == '\0');
+	return text.data;
 }
 
 /* Entries of a table whose entry 0 stands for "none". */

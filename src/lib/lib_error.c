@@ -60,6 +60,7 @@ bool allo_lib_fail(struct allotrope_error *err, const struct allo_error *failure
 {
 	if (!err || err->code != ALLOTROPE_OK)
 		return false;
+	ALLO_ASSERT(failure->code != ALLO_OK);
 	*err = (struct allotrope_error){
 		.code = public_code(failure->code),
 		.line = failure->pos.line,

@@ -1,4 +1,4 @@
-/* lib_formats.c - what can be read and written; see allotrope.h. */
+/* lib_formats.c - the formats that can be read and written; see allotrope.h. */
 #include "lib/lib_common.h"
 #include "readers/readers.h"
 #include "writers/writers.h"

@@ -1,4 +1,4 @@
-/* lib_meta.c - what is said about a profile as a whole; see allotrope.h. */
+/* lib_meta.c - facts about a profile as a whole; see allotrope.h. */
 #include "lib/lib_common.h"
 
 static enum allotrope_clock public_clock(const struct allo_meta *meta)

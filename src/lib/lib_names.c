@@ -9,7 +9,7 @@ bool allotrope_add_names(struct allotrope_profile *profile,
 	struct allo_host host;
 	bool had_addresses, ok;
 
-	if (!allo_lib_begin(profile, err) || !allo_lib_source(options, &host, &source, err))
+	if (!allo_lib_begin(profile, err) || !allo_lib_source_options(options, &host, &source, err))
 		return false;
 	had_addresses = profile->data.meta.has_addresses;
 	profile->data.meta.has_addresses = true;

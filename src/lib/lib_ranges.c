@@ -1,6 +1,7 @@
 /* lib_ranges.c - see lib_ranges.h. */
 #include "lib/lib_ranges.h"
 
+#include "base/assert.h"
 #include "base/sorted.h"
 
 void allo_ranges_done(struct allo_ranges *ranges)
@@ -26,10 +27,10 @@ allo_module_id allo_ranges_find(const struct allo_ranges *ranges, uint64_t addre
 bool allo_ranges_put(struct allo_ranges *ranges, const struct allo_module_range *range)
 {
 	size_t first = first_behind(ranges, range->start), end = first, count = 0;
-	struct allo_module_range
-		put[3]; /* with what is left of the first and last one in the way */
+	struct allo_module_range put[3]; /* with the rest of the first and last one in the way */
 	struct allo_module_range *list;
 
+	ALLO_ASSERT(range->start < range->limit && range->module != 0);
 	if (!allo_vec_reserve(&ranges->list, 2))
 		return false;
 	list = ranges->list.at;
@@ -45,5 +46,8 @@ bool allo_ranges_put(struct allo_ranges *ranges, const struct allo_module_range 
 	memmove(list + first + count, list + end, (ranges->list.len - end) * sizeof(*list));
 	memcpy(list + first, put, count * sizeof(*list));
 	ranges->list.len = ranges->list.len - (end - first) + count;
+	ALLO_ASSERT(first == 0 || list[first - 1].limit <= list[first].start);
+	ALLO_ASSERT(first + count == ranges->list.len ||
+		    list[first + count - 1].limit <= list[first + count].start);
 	return true;
 }

@@ -61,8 +61,8 @@ static bool parse_view(const struct allotrope_read_options *options, struct allo
 	       (!options->at || allo_view_parse_instant(view, allo_text_of(options->at), err));
 }
 
-bool allo_lib_source(const struct allotrope_read_options *options, struct allo_host *host,
-		     struct allo_source_options *source, struct allotrope_error *err)
+bool allo_lib_source_options(const struct allotrope_read_options *options, struct allo_host *host,
+			     struct allo_source_options *source, struct allotrope_error *err)
 {
 	struct allo_symbol_places *places = &source->symbols.places;
 	struct allo_error failure = { 0 };
@@ -105,7 +105,7 @@ static struct allotrope_profile *read_new(const char *path, const struct allo_so
 	struct allo_error failure = { 0 };
 	struct allo_host host;
 
-	if (profile && allo_lib_source(options, &host, &how, err)) {
+	if (profile && allo_lib_source_options(options, &host, &how, err)) {
 		if ((path ? allo_source_open(&source, path, &how, &failure)
 			  : allo_source_open_bytes(&source, bytes, &how, &failure)) &&
 		    allo_source_profile(&source, &request, &profile->data, &failure)) {
@@ -186,7 +186,7 @@ bool allotrope_get_note(const struct allotrope_profile *profile, size_t index,
 		return false;
 	*note = (struct allotrope_note){
 		.name = allo_note_kinds[n].name,
-		.what = allo_note_text(&profile->data.notes, (enum allo_note)n),
+		.text = allo_note_text(&profile->data.notes, (enum allo_note)n),
 		.consequence = allo_note_kinds[n].consequence,
 		.count = profile->data.notes.of[n].count,
 		.line = profile->data.notes.of[n].first.line,

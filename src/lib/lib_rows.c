@@ -2,7 +2,7 @@
 #include "base/defer.h"
 #include "engine/rows.h"
 #include "lib/lib_common.h"
-#include "replay/recording_stacks.h"
+#include "replay/recording/recording_stacks.h"
 
 #include <stdlib.h>
 
@@ -101,7 +101,7 @@ bool allotrope_read_allocations(const char *path, const struct allotrope_read_op
 	struct allo_error failure = { 0 };
 	struct allo_host host;
 
-	if (!check(path, take != NULL, err) || !allo_lib_source(options, &host, &how, err))
+	if (!check(path, take != NULL, err) || !allo_lib_source_options(options, &host, &how, err))
 		return false;
 	call.profile = profile = allotrope_profile_new(err);
 	if (!profile)
@@ -147,6 +147,8 @@ static struct allotrope_event public_event(const struct event_call *call,
 {
 	const struct allo_recording *recording = call->recording;
 
+	ALLO_ASSERT(event->kind < sizeof(public_kinds) / sizeof(*public_kinds) &&
+		    event->stream < recording->streams.len);
 	return (struct allotrope_event){
 		.ns = event->ns,
 		.kind = public_kinds[event->kind],
@@ -190,7 +192,7 @@ bool allotrope_read_events(const char *path, const struct allotrope_read_options
 	struct allo_error failure = { 0 };
 	struct allo_host host;
 
-	if (!check(path, take != NULL, err) || !allo_lib_source(options, &host, &how, err))
+	if (!check(path, take != NULL, err) || !allo_lib_source_options(options, &host, &how, err))
 		return false;
 	call.profile = profile = allotrope_profile_new(err);
 	if (!profile)

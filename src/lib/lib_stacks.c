@@ -1,7 +1,7 @@
 /* lib_stacks.c - stacks of frames, of addresses and of calls; see allotrope.h. */
 #include "lib/lib_common.h"
 
-/* Hands what a stack has come to to the caller. */
+/* Adds the stack of these frames; hands a failure to the caller. */
 static allo_stack_id finish(struct allotrope_profile *profile, struct allo_error *failure,
 			    struct allotrope_error *err)
 {

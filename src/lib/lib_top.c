@@ -1,4 +1,4 @@
-/* lib_top.c - sums, and what holds most; see allotrope.h. */
+/* lib_top.c - sums by function, file or module, and their order; see allotrope.h. */
 #include "analysis/top.h"
 #include "base/defer.h"
 #include "lib/lib_common.h"
@@ -84,6 +84,7 @@ static struct allotrope_row *make_rows(const struct allo_top *top,
 		names += name.len;
 		*names++ = '\0';
 	}
+	ALLO_ASSERT(names <= (char *)rows + bytes);
 	return rows;
 }
 

@@ -1,4 +1,4 @@
-/* lib_walk.c - looking at what a profile holds; see allotrope.h. */
+/* lib_walk.c - reads the tables and samples of a profile; see allotrope.h. */
 #include "lib/lib_common.h"
 
 size_t allotrope_module_count(const struct allotrope_profile *profile)
@@ -79,6 +79,7 @@ bool allotrope_get_line(const struct allotrope_profile *profile, allotrope_frame
 	frame = &profile->data.frames.at[id];
 	if (index >= frame->line_count)
 		return false;
+	ALLO_ASSERT(frame->first_line + frame->line_count <= profile->data.lines.len);
 	from = &profile->data.lines.at[frame->first_line + index];
 	*line = (struct allotrope_line){ .function = from->function,
 					 .line = from->line,
@@ -104,6 +105,7 @@ allotrope_stack_id allotrope_stack_parent(const struct allotrope_profile *profil
 {
 	if (!profile || !allo_lib_has(profile->data.stacks, id))
 		return 0;
+	ALLO_ASSERT(profile->data.stacks.at[id].parent < id);
 	return profile->data.stacks.at[id].parent;
 }
 

@@ -159,7 +159,7 @@ char *allotrope_write_memory(const struct allotrope_profile *profile,
 	if (!allo_lib_begin(profile, err) || !is_clear(options, err))
 		return NULL;
 	if (!len) {
-		allo_lib_misuse(err, "there is no place for the length of what is written");
+		allo_lib_misuse(err, "there is no place for the length of the output");
 		return NULL;
 	}
 	if (plan_init(&plan, &profile->data, options, NULL, &failure) &&
@@ -186,7 +186,7 @@ bool allotrope_convert(const char *input, const char *output,
 		return false;
 	if (!input || !output)
 		return allo_lib_misuse(err, "no file is given to %s", input ? "write" : "read");
-	if (!is_clear(writing, err) || !allo_lib_source(reading, &host, &source, err))
+	if (!is_clear(writing, err) || !allo_lib_source_options(reading, &host, &source, err))
 		return false;
 	/* Only on a command line is "-" standard input or output. */
 	if (strcmp(input, "-") == 0)

@@ -96,6 +96,7 @@ struct table {
 	const struct allo_profile *profile;
 	const struct allo_content_ids *ids;
 	int64_t *made;       /* ids by the profile's ids */
+	uint32_t *firsts;    /* the first entry with the same id; may be NULL */
 	struct allo_map map; /* the first entry with each id */
 	uint64_t seed;
 	bool (*is_equal)(const struct table *table, size_t a, size_t b);
@@ -114,8 +115,11 @@ static int64_t settle(struct table *table, size_t entry, int64_t id, struct allo
 			;
 		if (other == 0)
 			return allo_map_add(&table->map, hash, (uint32_t)entry, err) ? id : 0;
-		if (table->is_equal(table, other, entry))
+		if (table->is_equal(table, other, entry)) {
+			if (table->firsts)
+				table->firsts[entry] = (uint32_t)other;
 			return id;
+		}
 		id = allo_content_call_id(id, UINT32_MAX);
 	}
 }
@@ -246,18 +250,22 @@ static void put_stack(struct key *key, const struct table *table, size_t id)
 static bool make_ids(const struct allo_profile *profile, const struct allo_content_ids *ids,
 		     size_t count, bool (*is_equal)(const struct table *table, size_t a, size_t b),
 		     void (*put)(struct key *key, const struct table *table, size_t id),
-		     int64_t **made, struct allo_error *err)
+		     int64_t **made, uint32_t *firsts, struct allo_error *err)
 {
 	ALLO_DEFER(key_done) struct key key = { .err = err };
-	struct table table = {
-		.profile = profile, .ids = ids, .is_equal = is_equal, .seed = allo_hash_seed()
-	};
+	struct table table = { .profile = profile,
+			       .ids = ids,
+			       .firsts = firsts,
+			       .is_equal = is_equal,
+			       .seed = allo_hash_seed() };
 
 	*made = table.made = calloc(count + 1, sizeof(**made));
 	if (!table.made)
 		return allo_fail_memory(err);
 	for (size_t i = 1; i < count && !allo_failed(err); i++) {
 		key.bytes.len = 0;
+		if (firsts)
+			firsts[i] = (uint32_t)i;
 		put(&key, &table, i);
 		table.made[i] = settle(&table, i, id_of(key.bytes.at, key.bytes.len, 0), err);
 		ALLO_ASSERT(table.made[i] > 0 || allo_failed(err));
@@ -270,14 +278,17 @@ bool allo_content_ids_init(struct allo_content_ids *ids, const struct allo_profi
 			   struct allo_error *err)
 {
 	*ids = (struct allo_content_ids){ 0 };
+	ids->first_stacks = calloc(profile->stacks.len + 1, sizeof(*ids->first_stacks));
+	if (!ids->first_stacks)
+		return allo_fail_memory(err);
 	return make_ids(profile, ids, profile->modules.len, are_modules_equal, put_module,
-			&ids->modules, err) &&
+			&ids->modules, NULL, err) &&
 	       make_ids(profile, ids, profile->functions.len, are_functions_equal, put_function,
-			&ids->functions, err) &&
+			&ids->functions, NULL, err) &&
 	       make_ids(profile, ids, profile->frames.len, are_frames_equal, put_frame,
-			&ids->frames, err) &&
+			&ids->frames, NULL, err) &&
 	       make_ids(profile, ids, profile->stacks.len, are_stacks_equal, put_stack,
-			&ids->stacks, err);
+			&ids->stacks, ids->first_stacks, err);
 }
 
 void allo_content_ids_done(struct allo_content_ids *ids)
@@ -286,5 +297,6 @@ void allo_content_ids_done(struct allo_content_ids *ids)
 	free(ids->functions);
 	free(ids->frames);
 	free(ids->stacks);
+	free(ids->first_stacks);
 	*ids = (struct allo_content_ids){ 0 };
 }

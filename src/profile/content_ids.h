@@ -14,6 +14,9 @@
 /* Indexed by the profile's ids.  All zeros: nothing to free. */
 struct allo_content_ids {
 	int64_t *modules, *functions, *frames, *stacks;
+	/* By stack: the first one with its id, such as itself.  Stacks through two copies of one
+	 * library in a process are equal. */
+	allo_stack_id *first_stacks;
 };
 
 bool allo_content_ids_init(struct allo_content_ids *ids, const struct allo_profile *profile,

@@ -286,6 +286,7 @@ static void move_part(const struct merger *m)
 	into->sum_of = profiles_in(into) + profiles_in(from);
 	into->of_thread &= from->of_thread;
 	into->of_range &= from->of_range;
+	into->is_attached |= from->is_attached;
 	if (into->instant != from->instant || into->instant_ns != from->instant_ns)
 		into->instant = ALLO_INSTANT_UNKNOWN;
 }
@@ -342,7 +343,7 @@ static bool move_meta(struct merger *m, struct allo_error *err)
 /* A merged profile has no history: two runs have no common time, so their sums are unknown. */
 static bool move_history(struct merger *m, struct allo_error *err)
 {
-	m->into->history.len = 0;
+	m->into->history.len = m->into->changes.len = 0;
 	return !m->is_first ||
 	       allo_vec_add_all(&m->into->history, m->from->history.at, m->from->history.len, err);
 }

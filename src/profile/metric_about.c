@@ -55,6 +55,20 @@ static const char *about_part(const struct allo_part *part, enum allo_meaning me
 	}
 }
 
+/* The same for a program that had blocks before its recording began. */
+static const char *about_since(const struct allo_part *part, enum allo_meaning meaning,
+			       const char *about, char scratch[ALLO_ABOUT_SIZE])
+{
+	char whole[ALLO_ABOUT_SIZE];
+
+	if (!part->is_attached)
+		return about;
+	if ((meaning == ALLO_END_BYTES || meaning == ALLO_END_BLOCKS) && !part->of_range)
+		return "allocated since attach and not freed";
+	snprintf(whole, sizeof(whole), "%s, since attach", about);
+	return strcpy(scratch, whole);
+}
+
 const char *allo_metric_about(const struct allo_profile *profile, size_t metric,
 			      char scratch[ALLO_ABOUT_SIZE])
 {
@@ -62,7 +76,7 @@ const char *allo_metric_about(const struct allo_profile *profile, size_t metric,
 	enum allo_meaning meaning = profile->metrics.at[metric].meaning;
 	bool is_peak = meaning == ALLO_PEAK_BYTES || meaning == ALLO_PEAK_BLOCKS ||
 		       part->instant == ALLO_INSTANT_PEAK;
-	const char *about = about_part(part, meaning, scratch);
+	const char *about = about_since(part, meaning, about_part(part, meaning, scratch), scratch);
 	char whole[ALLO_ABOUT_SIZE];
 
 	if (part->sum_of <= 1)

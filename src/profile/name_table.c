@@ -2,7 +2,7 @@
 #include "profile/name_table.h"
 
 #include "base/assert.h"
-#include "base/protobuf.h"
+#include "base/encoding/protobuf.h"
 
 /* Writing. */
 

@@ -77,40 +77,56 @@ const struct allo_note_kind allo_note_kinds[ALLO_NOTES] = {
 			    .is_problem = true,
 			    .is_unread = true },
 	[ALLO_NOTE_KILLED] = { .name = "killed",
-			       .one = "process did not exit normally: it was killed, called _exit or exec, or still runs",
+			       .one = "process was killed, ended by exec or _exit, or still runs",
 			       .several =
-				       "processes did not exit normally: they were killed, called _exit or exec, or still run",
+				       "processes were killed, ended by exec or _exit, or still run",
 			       .consequence = "the recording is complete up to that point" },
-	[ALLO_NOTE_MISSING_BLOCKS] = { .name = "missing-blocks",
-				       .one = "64 KiB chunk is missing",
-				       .several = "64 KiB chunks are missing",
-				       .consequence = "live figures may be too high or too low",
-				       .is_problem = true,
-				       .is_unread = true },
+	[ALLO_NOTE_MISSING_PAGES] = { .name = "missing-pages",
+				      .one = "page of 64 KiB is missing",
+				      .several = "pages of 64 KiB are missing",
+				      .consequence = "live figures may be too high or too low",
+				      .is_problem = true,
+				      .is_unread = true },
 	[ALLO_NOTE_MISSING_THREADS] = { .name = "missing-threads",
 					.one = "stream of a thread or table is missing",
 					.several = "streams of threads or tables are missing",
 					.consequence = "live figures may be too high or too low",
 					.is_problem = true,
 					.is_unread = true },
-	[ALLO_NOTE_DAMAGED_BLOCKS] = { .name = "damaged-blocks",
-				       .one = "chunk is damaged and was skipped",
-				       .several = "chunks are damaged and were skipped",
-				       .consequence = "live figures may be too high or too low",
-				       .is_problem = true,
-				       .is_unread = true },
-	[ALLO_NOTE_UNREAD_BLOCKS] = { .name = "unread-blocks",
-				      .one = "chunk depends on a missing one and was skipped",
-				      .several = "chunks depend on missing ones and were skipped",
+	[ALLO_NOTE_DAMAGED_PAGES] = { .name = "damaged-pages",
+				      .one = "page is damaged and was skipped",
+				      .several = "pages are damaged and were skipped",
 				      .consequence = "live figures may be too high or too low",
 				      .is_problem = true,
 				      .is_unread = true },
+	[ALLO_NOTE_UNREAD_PAGES] = { .name = "unread-pages",
+				     .one = "page depends on a missing one and was skipped",
+				     .several = "pages depend on missing ones and were skipped",
+				     .consequence = "live figures may be too high or too low",
+				     .is_problem = true,
+				     .is_unread = true },
 	[ALLO_NOTE_LOST_STACKS] = { .name = "lost-stacks",
 				    .one = "allocation has no stack: there was no memory for it",
 				    .several =
 					    "allocations have no stack: there was no memory for it",
 				    .consequence = "they are shown without a stack",
 				    .is_problem = true },
+	[ALLO_NOTE_NO_FUNCTIONS] = { .name = "no-functions",
+				     .one = "interpreter is of a version that is not supported",
+				     .several =
+					     "interpreters are of versions that are not supported",
+				     .consequence =
+					     "stacks have its native frames instead of its "
+					     "functions; 'allo info' names the version; Python 3.10 to "
+					     "3.15 are supported" },
+	[ALLO_NOTE_NO_ALLOCATOR] = { .name = "no-allocator",
+				     .one = "allocator of a library or the program was not recorded",
+				     .several =
+					     "allocators of libraries or the program were not recorded",
+				     .consequence =
+					     "their blocks are missing; 'allo info' gives the reason",
+				     .is_problem = true,
+				     .is_loss = true },
 	[ALLO_NOTE_LOST_PROCESSES] = { .name = "lost-processes",
 				       .one = "child process in a sandbox was not recorded",
 				       .several = "child processes in a sandbox were not recorded",
@@ -141,6 +157,24 @@ const struct allo_note_kind allo_note_kinds[ALLO_NOTES] = {
 				 .several = "CPU counters were never calibrated against the clock",
 				 .consequence =
 					 "one tick of the counter counts as one nanosecond" },
+	[ALLO_NOTE_BAD_INDEX] = { .name = "bad-index",
+				  .one = "stored index is damaged, or of another recording or version, and was ignored",
+				  .several =
+					  "stored indexes are damaged, or of other recordings or versions, and were ignored",
+				  .consequence =
+					  "ranges of time are replayed, which takes longer" },
+	[ALLO_NOTE_TRAILING_BYTES] = { .name = "trailing-bytes",
+				       .one = "byte follows the end of the recording",
+				       .several = "bytes follow the end of the recording",
+				       .consequence = "they are not read, also if they are another "
+						      "recording: keep each in a file of its own",
+				       .is_problem = true },
+	[ALLO_NOTE_EARLIER_SUMS] = { .name = "earlier-sums",
+				     .one = "recording is bounded and has its earlier events as sums",
+				     .several =
+					     "recordings are bounded and have their earlier events as sums",
+				     .consequence =
+					     "times, threads and single blocks are those of the exact part; 'allo info' shows where it begins" },
 	[ALLO_NOTE_UNSEEN_BLOCK] = { .name = "unseen-block",
 				     .one = "free of a block whose allocation was not recorded",
 				     .several =
@@ -268,6 +302,12 @@ const struct allo_note_kind allo_note_kinds[ALLO_NOTES] = {
 				 .several =
 					 "metrics are not live memory, but the format has no other place for them",
 				 .consequence = "the heap looks larger than it ever was" },
+	[ALLO_NOTE_THINNED] = { .name = "thinned",
+				.one = "block was left out of the blocks over time, which end at half a million",
+				.several =
+					"blocks were left out of the blocks over time, which end at half a million",
+				.consequence =
+					"the others stand for them: their sums over time are estimates" },
 };
 
 void allo_note_totals(struct allo_notes *notes, struct allo_pos pos, const char *of, int64_t stated,
@@ -345,4 +385,5 @@ void allo_notes_add(struct allo_notes *notes, const struct allo_notes *from)
 			notes->of[n].first = from->of[n].first;
 		notes->of[n].count += from->of[n].count;
 	}
+	notes->are_merged |= from->are_merged;
 }

@@ -35,6 +35,7 @@ void allo_profile_done(struct allo_profile *profile)
 	allo_vec_done(&profile->metrics);
 	allo_vec_done(&profile->comments);
 	allo_vec_done(&profile->history);
+	allo_vec_done(&profile->changes);
 	allo_vec_done(&profile->sample_stacks);
 	allo_vec_done(&profile->sample_labels);
 	allo_vec_done(&profile->sample_times);

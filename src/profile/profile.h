@@ -116,6 +116,15 @@ struct allo_level {
 	uint64_t live_bytes, live_blocks; /* live_blocks is 0 when only bytes are known */
 };
 
+/* A block that began or ended to be live. */
+struct allo_block_change {
+	uint64_t time;       /* since the start */
+	int64_t bytes;       /* negative: it ended */
+	uint64_t block;      /* the same number in both changes of a block, from 1; below 2^53 */
+	uint64_t tid;        /* the thread that allocated or freed it; 0 if not known */
+	allo_stack_id stack; /* that allocated it, in both */
+};
+
 enum allo_clock { ALLO_CLOCK_NONE, ALLO_CLOCK_NS, ALLO_CLOCK_INSTRUCTIONS };
 
 /* The instant of a profile with live memory only. */
@@ -129,6 +138,7 @@ enum allo_instant_kind {
 /* The part of a recording that a profile is about.  All zeros: all of it. */
 struct allo_part {
 	bool of_thread, of_range;
+	bool is_attached; /* without what the program had allocated before `allo attach` */
 	enum allo_instant_kind instant;
 	uint64_t instant_ns; /* of ALLO_INSTANT_TIME, since the start */
 	size_t sum_of;       /* profiles that were added up; 0 and 1: only this one */
@@ -144,6 +154,7 @@ struct allo_meta {
 	allo_string_id doc_url;
 	uint64_t pid;
 	int64_t start_ns; /* since 1970, UTC; 0 when unknown */
+	int64_t taken_ns; /* the moment of a snapshot of a running process, as start_ns; else 0 */
 	enum allo_clock clock;
 	uint64_t duration, peak_time, short_lived; /* in units of `clock`; 0 when unknown */
 	bool has_short_lived;                      /* the producer stated it; it may be 0 */
@@ -179,6 +190,8 @@ struct allo_profile {
 	ALLO_VEC(allo_string_id) comments;
 	/* The heap over time, in time order; empty when unknown or not requested. */
 	ALLO_VEC(struct allo_level) history;
+	/* The same as single changes; also empty when unknown or not requested. */
+	ALLO_VEC(struct allo_block_change) changes;
 
 	/* Samples, by column. */
 	ALLO_VEC(allo_stack_id) sample_stacks;
@@ -279,8 +292,8 @@ uint64_t *allo_profile_add_timed_sample(struct allo_profile *profile, allo_stack
 bool allo_profile_set_accesses(struct allo_profile *profile, const int32_t *runs, size_t count,
 			       struct allo_error *err);
 
-/* Drops the samples whose entry in `kept` is false.  Stacks stay.  The history is dropped with the
- * first sample, since it covers all samples. */
+/* Drops the samples whose entry in `kept` is false.  Stacks stay.  History and changes are
+ * dropped with the first sample, since they cover all samples. */
 void allo_profile_keep_samples(struct allo_profile *profile, const bool *kept);
 
 /* Drops all samples and stacks; frames, strings and the rest stay. */

@@ -244,7 +244,7 @@ void allo_profile_keep_samples(struct allo_profile *profile, const bool *kept)
 		used++;
 	}
 	if (used < count)
-		profile->history.len = 0;
+		profile->history.len = profile->changes.len = 0;
 	profile->sample_stacks.len = used;
 	profile->values.len = used * width;
 	if (profile->variances.len > used * width)
@@ -266,6 +266,7 @@ void allo_profile_clear_samples(struct allo_profile *profile)
 	profile->values.len = 0;
 	profile->variances.len = 0;
 	profile->access_runs.len = 0;
+	profile->changes.len = 0; /* they refer to stacks */
 	profile->stacks.len = 0;
 	profile->stack_hashes.len = 0;
 	profile->stack_samples.len = 0;
@@ -273,27 +274,29 @@ void allo_profile_clear_samples(struct allo_profile *profile)
 	allo_map_clear(&profile->labelled_map);
 }
 
-/* Moves a vec or a map: all zeros is empty for both. */
-#define MOVE(to, from)                                                                             \
+/* Moves a vec or a map, for which all zeros is empty, to one that may own memory. */
+#define MOVE(done, to, from)                                                                       \
 	do {                                                                                       \
+		done(to);                                                                          \
 		*(to) = *(from);                                                                   \
 		memset((from), 0, sizeof(*(from)));                                                \
 	} while (0)
 
 void allo_profile_move_samples(struct allo_profile *from, struct allo_profile *to)
 {
-	MOVE(&to->stacks, &from->stacks);
-	MOVE(&to->stack_hashes, &from->stack_hashes);
-	MOVE(&to->stack_map, &from->stack_map);
-	MOVE(&to->stack_samples, &from->stack_samples);
-	MOVE(&to->labelled_map, &from->labelled_map);
-	MOVE(&to->sample_stacks, &from->sample_stacks);
-	MOVE(&to->sample_labels, &from->sample_labels);
-	MOVE(&to->sample_times, &from->sample_times);
-	MOVE(&to->sample_accesses, &from->sample_accesses);
-	MOVE(&to->values, &from->values);
-	MOVE(&to->variances, &from->variances);
-	MOVE(&to->access_runs, &from->access_runs);
+	MOVE(allo_vec_done, &to->stacks, &from->stacks);
+	MOVE(allo_vec_done, &to->stack_hashes, &from->stack_hashes);
+	MOVE(allo_map_done, &to->stack_map, &from->stack_map);
+	MOVE(allo_vec_done, &to->stack_samples, &from->stack_samples);
+	MOVE(allo_map_done, &to->labelled_map, &from->labelled_map);
+	MOVE(allo_vec_done, &to->sample_stacks, &from->sample_stacks);
+	MOVE(allo_vec_done, &to->sample_labels, &from->sample_labels);
+	MOVE(allo_vec_done, &to->sample_times, &from->sample_times);
+	MOVE(allo_vec_done, &to->sample_accesses, &from->sample_accesses);
+	MOVE(allo_vec_done, &to->values, &from->values);
+	MOVE(allo_vec_done, &to->variances, &from->variances);
+	MOVE(allo_vec_done, &to->access_runs, &from->access_runs);
+	MOVE(allo_vec_done, &to->changes, &from->changes);
 }
 
 void allo_profile_add_value(struct allo_profile *profile, size_t metric, uint64_t *value,

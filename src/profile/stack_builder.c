@@ -1,3 +1,4 @@
+/* stack_builder.c - compares a list with the previous one from the root on, and adds the rest. */
 #include "profile/stack_builder.h"
 
 #include "base/assert.h"

@@ -143,6 +143,13 @@ static bool check_history(const struct allo_profile *p, struct allo_error *err)
 		if (p->history.at[i].time < p->history.at[i - 1].time)
 			return broken(err, "history entry", i);
 	}
+	for (size_t i = 0; i < p->changes.len; i++) {
+		const struct allo_block_change *change = &p->changes.at[i];
+
+		if (change->block == 0 || !IS_ID(p->stacks, change->stack) ||
+		    (i > 0 && change->time < p->changes.at[i - 1].time))
+			return broken(err, "change", i);
+	}
 	return true;
 }
 

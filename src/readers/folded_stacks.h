@@ -11,7 +11,7 @@
 #ifndef ALLO_READERS_FOLDED_STACKS_H
 #define ALLO_READERS_FOLDED_STACKS_H
 
-#include "base/input.h"
+#include "base/io/input.h"
 #include "base/text_ids.h"
 #include "profile/profile.h"
 

@@ -11,7 +11,7 @@
 #ifndef ALLO_READERS_HEAP_TEXT_H
 #define ALLO_READERS_HEAP_TEXT_H
 
-#include "base/input.h"
+#include "base/io/input.h"
 #include "base/text.h"
 #include "profile/notes.h"
 #include "profile/stack_builder.h"

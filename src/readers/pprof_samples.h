@@ -7,9 +7,9 @@
 #ifndef ALLO_READERS_PPROF_SAMPLES_H
 #define ALLO_READERS_PPROF_SAMPLES_H
 
+#include "base/encoding/protobuf.h"
 #include "base/hash.h"
 #include "base/map.h"
-#include "base/protobuf.h"
 #include "base/vec.h"
 #include "profile/profile.h"
 

@@ -26,7 +26,7 @@
  */
 #include "base/assert.h"
 #include "base/defer.h"
-#include "base/input.h"
+#include "base/io/input.h"
 #include "base/utf8.h"
 #include "profile/profile.h"
 #include "readers/reader.h"

@@ -9,7 +9,7 @@
  * instead of being read by recursion.
  */
 #include "base/defer.h"
-#include "base/json_read.h"
+#include "base/encoding/json_read.h"
 #include "base/utf8.h"
 #include "readers/reader.h"
 

@@ -4,7 +4,7 @@
 #ifndef ALLO_READERS_READER_H
 #define ALLO_READERS_READER_H
 
-#include "base/input.h"
+#include "base/io/input.h"
 #include "profile/allocation.h"
 #include "profile/stack_builder.h"
 

@@ -16,14 +16,18 @@ extern const struct allo_reader allo_read_folded;
 extern const struct allo_reader allo_read_gperftools;
 extern const struct allo_reader allo_read_heaptrack;
 extern const struct allo_reader allo_read_jemalloc;
+extern const struct allo_reader allo_read_jfr;
 extern const struct allo_reader allo_read_legacy_pprof;
 extern const struct allo_reader allo_read_massif;
+extern const struct allo_reader allo_read_memray;
 extern const struct allo_reader allo_read_perf;
 extern const struct allo_reader allo_read_pprof;
 extern const struct allo_reader allo_read_rheaper;
 extern const struct allo_reader allo_read_spall;
 extern const struct allo_reader allo_read_v8;
 
+/* One to a line. */
+/* clang-format off */
 const struct allo_reader *const allo_readers[] = {
 	&allo_read_allo,
 	&allo_read_bpftrace,
@@ -34,8 +38,10 @@ const struct allo_reader *const allo_readers[] = {
 	&allo_read_gperftools,
 	&allo_read_heaptrack,
 	&allo_read_jemalloc,
+	&allo_read_jfr,
 	&allo_read_legacy_pprof,
 	&allo_read_massif,
+	&allo_read_memray,
 	&allo_read_perf,
 	&allo_read_pprof,
 	&allo_read_rheaper,
@@ -43,6 +49,7 @@ const struct allo_reader *const allo_readers[] = {
 	&allo_read_v8,
 	NULL,
 };
+/* clang-format on */
 
 /* "dhat, folded, pprof" */
 static void list_names(char *out, size_t room)
@@ -81,7 +88,8 @@ static void fail_unknown(const char *file, struct allo_text head,
 		if (is_program(head))
 			allo_hint(err, "it is a program or a library; 'allo run PROGRAM' records "
 				       "one");
-		allo_hint(err, "known formats: %s; --from NAME tells why not that", names);
+		allo_hint(err, "'allo formats' lists the formats; --from FORMAT reports the first "
+			       "error in the file");
 	}
 }
 

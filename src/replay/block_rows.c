@@ -2,8 +2,8 @@
 
 #include "base/assert.h"
 #include "base/defer.h"
+#include "replay/events/stream_labels.h"
 #include "replay/live_blocks.h"
-#include "replay/stream_labels.h"
 
 #include <stdlib.h>
 
@@ -34,7 +34,7 @@ static void search_end(struct search *search, const struct allo_outcome *ended)
 	ALLO_ASSERT(ended->number < search->is_wanted.len && search->now.ended < search->now.born);
 	search->now.ended++;
 	if (search->is_wanted.at[ended->number])
-		search->bytes -= allo_weigh(&search->weighing, ended->size).bytes;
+		search->bytes -= allo_weigh(&search->weighing, ended->size, ended->birth_ns).bytes;
 }
 
 static bool search_birth(struct search *search, const struct allo_event *event, uint32_t place,
@@ -48,7 +48,7 @@ static bool search_birth(struct search *search, const struct allo_event *event, 
 	search->now.born++;
 	if (!is_wanted)
 		return true;
-	search->bytes += allo_weigh(&search->weighing, event->size).bytes;
+	search->bytes += allo_weigh(&search->weighing, event->size, event->ns).bytes;
 	if (search->is_peak && search->bytes > search->most) {
 		search->most = search->bytes;
 		search->found = search->now;
@@ -138,8 +138,8 @@ bool allo_instant_of_view(struct allo_instant *instant, struct allo_recording *r
 
 /* Facts about a live block beyond those in live_blocks.h. */
 struct birth {
-	uint64_t number, alloc_ns, first_ns;
-	uint32_t stack, first_stack, labels, first_labels, stream;
+	uint64_t number, first_number, alloc_ns, first_ns;
+	uint32_t stack, first_stack, labels, first_labels, stream, reallocs;
 	bool is_resized;
 };
 
@@ -193,6 +193,7 @@ static void add_row(struct maker *maker, const struct birth *birth, uint64_t poi
 
 	*row = (struct allo_block_row){
 		.number = birth->number,
+		.first_number = birth->first_number,
 		.alloc_ns = birth->alloc_ns,
 		.first_ns = birth->first_ns,
 		/* Clocks of two processors may differ. */
@@ -205,6 +206,7 @@ static void add_row(struct maker *maker, const struct birth *birth, uint64_t poi
 		.first_labels = birth->first_labels,
 		.alloc_stream = birth->stream,
 		.free_stream = free_stream,
+		.reallocs = birth->reallocs,
 		.flags = flags | (birth->is_resized ? ALLO_ROW_RESIZED : 0),
 	};
 	ALLO_ASSERT(maker->count < ROWS_AT_ONCE && maker->ended < maker->born);
@@ -246,7 +248,10 @@ static bool add_birth(struct maker *maker, const struct allo_event *event, size_
 			       .stream = event->stream,
 			       .is_resized = event->kind == ALLO_EVENT_RESIZE };
 
+	birth.first_number = birth.number;
 	if (before) {
+		birth.first_number = before->first_number;
+		birth.reallocs = before->reallocs + 1;
 		birth.first_ns = before->first_ns;
 		birth.first_stack = before->first_stack;
 		birth.first_labels = before->first_labels;

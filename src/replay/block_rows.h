@@ -7,7 +7,7 @@
 #ifndef ALLO_REPLAY_BLOCK_ROWS_H
 #define ALLO_REPLAY_BLOCK_ROWS_H
 
-#include "replay/recording.h"
+#include "replay/recording/recording.h"
 #include "replay/view.h"
 #include "replay/window.h"
 
@@ -22,16 +22,18 @@ enum allo_row_flag {
 };
 
 struct allo_block_row {
-	uint64_t number;   /* among all allocations, from 1, in the order of their birth */
-	uint64_t alloc_ns; /* since the start of the recording */
-	uint64_t first_ns; /* the same, or that of the first block of a chain of reallocs */
-	uint64_t free_ns;  /* ALLO_NEVER: live at the end */
+	uint64_t number;       /* among all allocations, from 1, in the order of their birth */
+	uint64_t first_number; /* the same, or that of the first block of a chain of reallocs */
+	uint64_t alloc_ns;     /* since the start of the recording */
+	uint64_t first_ns;     /* the same, or that of the first block of a chain of reallocs */
+	uint64_t free_ns;      /* ALLO_NEVER: live at the end */
 	uint64_t size;
 	uint64_t pointer;     /* the address; in a packed recording the name: see event_stream.h */
 	uint32_t stack;       /* number of a node; 0 if not known */
 	uint32_t first_stack; /* the same, of the first block of the chain */
 	uint32_t labels, first_labels;      /* label sets that the thread had */
 	uint32_t alloc_stream, free_stream; /* indexes in the recording's streams */
+	uint32_t reallocs;                  /* before this block in its chain */
 	unsigned flags;
 };
 

@@ -1,3 +1,4 @@
+/* follow.c - reads events up to the present of the process, on the clock of the recording. */
 #include "replay/follow.h"
 
 #include "base/assert.h"
@@ -66,14 +67,20 @@ static uint64_t events_clock(const struct allo_recording *recording, struct allo
 	return allo_ticks_to_ns(scale, (uint64_t)ticks);
 }
 
+/* The first label may come long after the first event. */
+static bool begin_labels(struct allo_follow *follow, struct allo_error *err)
+{
+	return !follow->by_labels || follow->heap.ids ||
+	       !allo_recording_has_labels(&follow->recording) ||
+	       allo_heap_tell_labels(&follow->heap, err);
+}
+
 static bool take_events(struct allo_follow *follow, struct allo_error *err)
 {
 	struct allo_heap *heap = &follow->heap;
 	struct allo_event_span span;
 
-	/* The first label may come long after the first event. */
-	if (follow->by_labels && !heap->ids && allo_recording_has_labels(&follow->recording) &&
-	    !allo_heap_tell_labels(heap, err))
+	if (!begin_labels(follow, err))
 		return false;
 	while (allo_events_next(&follow->events, &span, err)) {
 		if (heap->ids &&
@@ -94,8 +101,9 @@ bool allo_growing_events_open(struct allo_events *events, struct allo_recording 
 	if (!allo_recording_open_file(recording, path, progress, err))
 		return false;
 	if (recording->is_packed)
-		return allo_fail(err, ALLO_USAGE, (struct allo_pos){ .file = path },
-				 "is packed, so it does not grow");
+		return allo_fail(
+			err, ALLO_USAGE, (struct allo_pos){ .file = path },
+			"the recording has ended, and does not grow; 'allo summary' shows it");
 	if (!allo_events_open(events, recording, err))
 		return false;
 	events->follows = true;
@@ -118,7 +126,9 @@ bool allo_follow_open(struct allo_follow *follow, const char *path,
 {
 	*follow = (struct allo_follow){ .by_labels = follow->by_labels };
 	if (!allo_growing_events_open(&follow->events, &follow->recording, path, progress, err) ||
-	    !allo_heap_init(&follow->heap, &follow->recording, err) || !take_events(follow, err))
+	    !allo_heap_init(&follow->heap, &follow->recording, err) || !begin_labels(follow, err) ||
+	    !allo_heap_add_earlier(&follow->heap, &follow->recording, err) ||
+	    !take_events(follow, err))
 		return false;
 	follow->recording.progress = NULL; /* later steps are short */
 	return true;

@@ -5,6 +5,7 @@
 #include "base/defer.h"
 #include "replay/block_step.h"
 #include "replay/peak.h"
+#include "replay/ring/earlier.h"
 
 #include <stdlib.h>
 
@@ -127,6 +128,75 @@ bool allo_heap_init(struct allo_heap *heap, const struct allo_recording *recordi
 	return make_sites(heap, 0, heap->blocks.stack_count, err);
 }
 
+/* The site of a sum; 0, and a failure, if memory is short. */
+static bool find_earlier_site(struct allo_heap *heap, const struct allo_recording *recording,
+			      const struct allo_earlier_site *sum, uint32_t *site,
+			      struct allo_error *err)
+{
+	struct allo_site_key key = { .stack = sum->stack < recording->nodes.len
+						      ? (uint32_t)sum->stack
+						      : 0,
+				     .labels = allo_recording_same_set(recording, sum->labels) };
+
+	*site = key.stack;
+	if (!heap->ids)
+		return true;
+	if (heap->ids->by_thread)
+		key.stream = ALLO_UNKNOWN_STREAM;
+	*site = allo_site_keys_add(&heap->ids->keys, &key, err);
+	return *site != 0 && allo_heap_cover_sites(heap, err);
+}
+
+/* Its values at the peak are saved, so they stay until there is a new peak. */
+static void add_earlier_site(struct allo_site *site, const struct allo_earlier_site *sum)
+{
+	site->alloc_bytes += sum->bytes;
+	site->lifetime_ns += sum->lifetime_ns;
+	site->temporary_blocks += sum->temporary_blocks;
+	site->max_bytes += sum->max_bytes;
+	site->max_blocks += (uint32_t)sum->max_blocks;
+	site->kept_bytes += sum->peak_bytes;
+	site->kept_blocks += (uint32_t)sum->peak_blocks;
+	site->of_peak = 1;
+}
+
+static bool add_earlier_own(struct allo_heap *heap, const struct allo_recording *recording,
+			    const struct allo_earlier_own *sum, struct allo_error *err)
+{
+	const struct allo_site_key key = {
+		.stack = sum->stack < recording->nodes.len ? (uint32_t)sum->stack : 0,
+		.stream = heap->own.by_thread ? ALLO_UNKNOWN_STREAM : 0,
+		.labels = allo_recording_same_set(recording, sum->labels),
+		.name = allo_recording_same_text(recording, sum->name),
+	};
+
+	return allo_own_events_add(&heap->own, &key,
+				   (struct allo_own_sum){ sum->events, sum->units }, err);
+}
+
+bool allo_heap_add_earlier(struct allo_heap *heap, const struct allo_recording *recording,
+			   struct allo_error *err)
+{
+	const struct allo_earlier *earlier = recording->earlier;
+	uint32_t site;
+
+	if (!earlier)
+		return true;
+	allo_live_blocks_add_totals(&heap->blocks, recording);
+	heap->peaks = 1;
+	for (size_t i = 0; i < earlier->sites.len; i++) {
+		if (!find_earlier_site(heap, recording, &earlier->sites.at[i], &site, err))
+			return false;
+		heap->blocks.made[site] += earlier->sites.at[i].blocks;
+		add_earlier_site(&heap->sites[site], &earlier->sites.at[i]);
+	}
+	for (size_t i = 0; i < earlier->own.len; i++) {
+		if (!add_earlier_own(heap, recording, &earlier->own.at[i], err))
+			return false;
+	}
+	return true;
+}
+
 bool allo_heap_grow(struct allo_heap *heap, const struct allo_recording *recording,
 		    size_t stream_count, struct allo_error *err)
 {
@@ -178,7 +248,8 @@ static void weigh_lifetime(const struct allo_heap *heap, struct allo_weighed_sit
 static void weigh_ended(const struct allo_heap *heap, const struct allo_outcome *ended, uint64_t ns)
 {
 	struct allo_weighed_site *site = &heap->weighed[ended->stack];
-	struct allo_weight weight = allo_weigh(&heap->blocks.weighing, ended->size);
+	struct allo_weight weight = allo_weigh(&heap->blocks.weighing, ended->size,
+					       ended->birth_ns);
 
 	allo_weighed_site_take(site, ended->size, &weight, heap->peaks);
 	weigh_lifetime(heap, site, &weight, ended->birth_ns, ns);
@@ -194,7 +265,8 @@ static void weigh_outcome(const struct allo_heap *heap, const struct allo_event 
 	if (outcome->flags & ALLO_OUTCOME_RETIRED)
 		weigh_ended(heap, retired, event->ns);
 	if (outcome->flags & ALLO_OUTCOME_CREATED) {
-		struct allo_weight weight = allo_weigh(&heap->blocks.weighing, event->size);
+		struct allo_weight weight = allo_weigh(&heap->blocks.weighing, event->size,
+						       event->ns);
 
 		allo_weighed_site_add(&heap->weighed[outcome->new_stack], event->size, &weight,
 				      heap->peaks);
@@ -208,7 +280,7 @@ void allo_heap_count_made(struct allo_heap *heap, uint32_t site, uint64_t size, 
 					.flags = is_peak ? ALLO_OUTCOME_PEAK : 0 };
 
 	if (heap->weighed) {
-		struct allo_weight weight = allo_weigh(&heap->blocks.weighing, size);
+		struct allo_weight weight = allo_weigh(&heap->blocks.weighing, size, ns);
 
 		allo_weighed_site_add(&heap->weighed[site], size, &weight, heap->peaks);
 	}
@@ -218,7 +290,7 @@ void allo_heap_count_made(struct allo_heap *heap, uint32_t site, uint64_t size, 
 void allo_heap_count_ended(struct allo_heap *heap, const struct allo_outcome *ended, bool lives_on,
 			   uint64_t ns)
 {
-	allo_live_blocks_count_ended(&heap->blocks, ended->size);
+	allo_live_blocks_count_ended(&heap->blocks, ended->size, ended->birth_ns);
 	if (heap->weighed)
 		weigh_ended(heap, ended, ns);
 	count_ended(heap, ended, lives_on, ns);
@@ -326,7 +398,7 @@ void allo_heap_count_live(struct allo_heap *heap, uint32_t site, uint64_t size, 
 {
 	add_lifetime(heap, &heap->sites[site], birth_ns, end_ns);
 	if (heap->weighed) {
-		struct allo_weight weight = allo_weigh(&heap->blocks.weighing, size);
+		struct allo_weight weight = allo_weigh(&heap->blocks.weighing, size, birth_ns);
 
 		weigh_lifetime(heap, &heap->weighed[site], &weight, birth_ns, end_ns);
 	}
@@ -344,20 +416,27 @@ void allo_heap_end(struct allo_heap *heap, uint64_t end_ns)
 	}
 }
 
-static bool keep_before(struct allo_heap *heap, struct allo_error *err)
+bool allo_heap_keep_before(struct allo_heap *heap, struct allo_error *err)
 {
 	size_t count = heap->blocks.stack_count;
 
-	ALLO_ASSERT(heap->before.len == 0 && heap->weighed_before.len == 0);
+	heap->before.len = heap->weighed_before.len = 0;
 	if (heap->weighed ? !allo_vec_cover(&heap->weighed_before, count)
 			  : !allo_vec_cover(&heap->before, count))
 		return allo_fail_memory(err);
 	for (size_t i = 0; i < count; i++) {
+		const struct allo_site *site = &heap->sites[i];
+
 		if (heap->weighed)
-			heap->weighed_before.at[i] = heap->weighed[i].live;
+			heap->weighed_before.at[i] = (struct allo_weighed_before){
+				heap->weighed[i].alloc, heap->weighed[i].live
+			};
 		else
-			heap->before.at[i] = (struct allo_peak){ heap->sites[i].live_bytes,
-								 heap->sites[i].live_blocks };
+			heap->before.at[i] = (struct allo_site_before){
+				heap->blocks.made[i],
+				site->alloc_bytes,
+				{ site->live_bytes, site->live_blocks },
+			};
 	}
 	return true;
 }
@@ -387,7 +466,7 @@ bool allo_heap_begin_window(struct allo_heap *heap, const struct allo_heap_optio
 			    struct allo_error *err)
 {
 	restart(heap, options->window.from_ns);
-	return !options->keeps_before || keep_before(heap, err);
+	return !options->keeps_before || allo_heap_keep_before(heap, err);
 }
 
 bool allo_heap_tell_labels(struct allo_heap *heap, struct allo_error *err)
@@ -434,8 +513,8 @@ bool allo_heap_cover_sites(struct allo_heap *heap, struct allo_error *err)
 	return true;
 }
 
-static bool apply_span(struct allo_heap *heap, const struct allo_heap_options *options,
-		       struct allo_event_span *span, bool is_inside, struct allo_error *err)
+static bool apply_parts(struct allo_heap *heap, const struct allo_heap_options *options,
+			struct allo_event_span *span, bool is_inside, struct allo_error *err)
 {
 	const struct allo_heap_observer *observer = options->observer;
 	struct allo_timeline *timeline = options->timeline;
@@ -454,6 +533,32 @@ static bool apply_span(struct allo_heap *heap, const struct allo_heap_options *o
 			return false;
 	}
 	return true;
+}
+
+/* The number of events before a time. */
+static size_t count_before(const struct allo_event_span *span, uint64_t ns)
+{
+	size_t count = 0;
+
+	while (count < span->count && span->events[count].ns < ns)
+		count++;
+	return count;
+}
+
+/* The timeline of a bounded recording begins with its exact events. */
+static bool apply_span(struct allo_heap *heap, const struct allo_heap_options *options,
+		       struct allo_event_span *span, bool is_inside, struct allo_error *err)
+{
+	const struct allo_timeline *timeline = options->timeline;
+	struct allo_event_span kept = *span;
+
+	if (!timeline || timeline->from_ns <= options->window.from_ns || !is_inside)
+		return apply_parts(heap, options, span, is_inside, err);
+	kept.count = count_before(span, timeline->from_ns);
+	span->events += kept.count;
+	span->count -= kept.count;
+	return apply_parts(heap, options, &kept, false, err) &&
+	       apply_parts(heap, options, span, true, err);
 }
 
 /* Applies the events of the window and those before it. */
@@ -485,6 +590,12 @@ static bool replay_events(struct allo_heap *heap, struct allo_recording *recordi
 	return !allo_failed(err) && (has_begun || allo_heap_begin_window(heap, options, err));
 }
 
+/* Sums are not known by time or thread. */
+static bool includes_earlier(const struct allo_heap_options *options)
+{
+	return options->window.from_ns == 0 && !options->window.threads;
+}
+
 bool allo_heap_replay(struct allo_heap *heap, struct allo_recording *recording,
 		      const struct allo_heap_options *options, uint64_t *event_count,
 		      struct allo_error *err)
@@ -504,11 +615,18 @@ bool allo_heap_replay(struct allo_heap *heap, struct allo_recording *recording,
 		heap->ids->by_thread = options->by_thread;
 	}
 	if (timeline) {
-		timeline->from_ns = options->window.from_ns;
+		/* Sums of a bounded recording have no times. */
+		timeline->from_ns = allo_recording_exact_ns(recording);
+		if (timeline->from_ns < options->window.from_ns)
+			timeline->from_ns = options->window.from_ns;
 		timeline->weighing = heap->blocks.weighing;
 	}
+	if (includes_earlier(options) && !allo_heap_add_earlier(heap, recording, err))
+		return false;
 	if (!replay_events(heap, recording, options, event_count, err))
 		return false;
+	if (includes_earlier(options) && recording->earlier)
+		*event_count += recording->earlier->totals.events;
 	end_ns = allo_window_end(&options->window, recording, heap->blocks.last_ns);
 	allo_heap_end(heap, end_ns);
 	recording->gaps.missing_stacks += heap->blocks.missing_stacks;

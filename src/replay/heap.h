@@ -6,7 +6,7 @@
 #ifndef ALLO_REPLAY_HEAP_H
 #define ALLO_REPLAY_HEAP_H
 
-#include "replay/marks.h"
+#include "replay/recording/marks.h"
 #include "replay/sites.h"
 #include "replay/timeline.h"
 #include "replay/window.h"
@@ -31,6 +31,17 @@ struct allo_peak {
 	uint64_t bytes, blocks;
 };
 
+/* The counters of a site at an instant. */
+struct allo_site_before {
+	uint64_t alloc_blocks, alloc_bytes;
+	struct allo_peak live;
+};
+
+/* The same in a sampled recording. */
+struct allo_weighed_before {
+	struct allo_weighed alloc, live;
+};
+
 /* All zeros: nothing to drop. */
 struct allo_heap {
 	struct allo_live_blocks blocks;
@@ -39,10 +50,10 @@ struct allo_heap {
 	/* If not NULL, site numbers take the place of stacks in `sites` and in `blocks`. */
 	struct allo_site_ids *ids;
 	struct allo_own_events own;
-	/* Live blocks of each site at the start of the window, if keeps_before is set.  Sites that
-	 * appear later are beyond the end.  `weighed_before` is for sampled recordings. */
-	ALLO_VEC(struct allo_peak) before;
-	ALLO_VEC(struct allo_weighed) weighed_before;
+	/* Each site at the instant of allo_heap_keep_before().  Sites that appear later are beyond
+	 * the end.  `weighed_before` is for sampled recordings. */
+	ALLO_VEC(struct allo_site_before) before;
+	ALLO_VEC(struct allo_weighed_before) weighed_before;
 	/* Of a heap from the cache, in place of blocks.table: birth times of the live blocks, those
 	 * of each site in a row, in the order of the sites; empty unless wants_births is set. */
 	ALLO_VEC(uint64_t) births;
@@ -56,6 +67,11 @@ struct allo_heap {
 /* The recording must stay open as long as the heap. */
 bool allo_heap_init(struct allo_heap *heap, const struct allo_recording *recording,
 		    struct allo_error *err);
+
+/* Adds the sums that a bounded recording has of events before its exact ones.  Call it before the
+ * first event, after sites have numbers, if they are to have any. */
+bool allo_heap_add_earlier(struct allo_heap *heap, const struct allo_recording *recording,
+			   struct allo_error *err);
 
 /* Makes room for stacks and streams that the recording has gained. */
 bool allo_heap_grow(struct allo_heap *heap, const struct allo_recording *recording,
@@ -88,8 +104,8 @@ bool allo_heap_number_sites(struct allo_heap *heap, struct allo_event_span *span
 /* Makes room for all sites that `ids` has numbered. */
 bool allo_heap_cover_sites(struct allo_heap *heap, struct allo_error *err);
 
-/* Counts a block that the caller has found to be made, or to end (view/change_log.h).  `ended` has
- * the site, size, birth and flags of the block; `lives_on`: realloc resizes it. */
+/* Counts a block that the caller has found to be made, or to end (view/log/change_log.h).  `ended`
+ * has the site, size, birth and flags of the block; `lives_on`: realloc resizes it. */
 void allo_heap_count_made(struct allo_heap *heap, uint32_t site, uint64_t size, uint64_t ns);
 void allo_heap_count_ended(struct allo_heap *heap, const struct allo_outcome *ended, bool lives_on,
 			   uint64_t ns);
@@ -114,7 +130,7 @@ struct allo_heap_observer {
 struct allo_heap_options {
 	struct allo_window window;
 	bool by_thread;                 /* sites are told apart by thread */
-	bool keeps_before;              /* fills heap->before */
+	bool keeps_before;              /* calls allo_heap_keep_before() where the window begins */
 	bool keeps_first;               /* see live_blocks.h; ignored in a sampled recording, which
 					   may lack the first block of a realloc chain */
 	struct allo_timeline *timeline; /* filled by the replay, or NULL */
@@ -127,6 +143,10 @@ struct allo_heap_options {
  * 0. */
 bool allo_heap_begin_window(struct allo_heap *heap, const struct allo_heap_options *options,
 			    struct allo_error *err);
+
+/* Keeps the counters of all sites, in place of those that were kept before: ALLO_AT_CHANGE shows
+ * the changes since then. */
+bool allo_heap_keep_before(struct allo_heap *heap, struct allo_error *err);
 
 /* Whether sites need numbers, because they are more than stacks. */
 static inline bool allo_heap_wants_ids(const struct allo_recording *recording,

@@ -8,8 +8,8 @@
 #include "replay/heap_cache.h"
 
 #include "base/assert.h"
-#include "base/cache_file.h"
 #include "base/defer.h"
+#include "base/io/cache_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -387,6 +387,8 @@ static void set_gaps(struct allo_gaps *to, const struct gaps *from)
 static bool set_timeline(struct allo_timeline *timeline, const struct allo_recording *recording,
 			 const struct steps *steps, const char *at, struct allo_error *err)
 {
+	size_t most = timeline->most;
+
 #define SET(name) timeline->name = steps->name;
 	TIMELINE(SET)
 #undef SET
@@ -394,6 +396,8 @@ static bool set_timeline(struct allo_timeline *timeline, const struct allo_recor
 	if (!allo_vec_cover(&timeline->steps, steps->count))
 		return allo_fail_memory(err);
 	memcpy(timeline->steps.at, at, steps->count * sizeof(*timeline->steps.at));
+	timeline->most = steps->most;
+	allo_timeline_coarsen(timeline, most);
 	return true;
 }
 
@@ -522,13 +526,20 @@ static bool is_valid(struct allo_text bytes, const struct allo_heap_cache_key *k
 	       head.hash == hash_of(&head, bytes.data + sizeof(head), bytes.len - sizeof(head));
 }
 
+/* Whether a stored timeline is as fine as the wanted one. */
+static bool has_steps(const struct steps *steps, const struct allo_timeline *wanted)
+{
+	return wanted->step_ns == 0 && steps->step_ns > 0 && steps->count > 0 &&
+	       steps->count <= steps->most && steps->most % 2 == 0 && wanted->most <= steps->most;
+}
+
 /* Whether the arrays fill the file, and it holds all that the caller needs. */
 static bool is_of_use(const struct head *head, size_t rest, const struct allo_heap_options *options)
 {
 	return array_bytes(head, rest) == rest &&
 	       (head->weighed_count == 0 || head->weighed_count == head->site_count) &&
 	       head->totals.partial_stacks <= head->totals.allocations &&
-	       (!options->timeline || head->steps.most == options->timeline->most) &&
+	       (!options->timeline || has_steps(&head->steps, options->timeline)) &&
 	       (!options->wants_births || head->has_births);
 }
 

@@ -2,7 +2,7 @@
  * heap_cache.h - replayed heaps of whole recordings, kept in files so that events are replayed
  * once.
  *
- * Each file lies in the folder "replays" of the cache (base/cache_file.h) and belongs to one
+ * Each file lies in the folder "replays" of the cache (base/io/cache_file.h) and belongs to one
  * recording, one way of telling sites apart (by thread or not) and one way of charging reallocs.
  * It holds the sites with all metrics, the program's own events, the marks, the birth times of the
  * blocks that are live at the end, and a timeline if one was asked for when it was made.
@@ -30,6 +30,10 @@ bool allo_heap_cache_key_of(struct allo_heap_cache_key *key, const struct allo_r
 
 /* The path of the file for a key, to be freed; NULL if there is no folder for it. */
 char *allo_heap_cache_path(const struct allo_heap_cache_key *key);
+
+/* Steps of a cached timeline, which serves all requests for fewer steps: more than any screen has
+ * columns, in a third of a megabyte. */
+enum { ALLO_CACHED_STEPS = 4096 };
 
 /* Fewer events are replayed in 20 ms. */
 enum { ALLO_CACHED_EVENTS_LEAST = 1 << 20 };

@@ -1,3 +1,7 @@
+/*
+ * heap_samples.c - the rows of each instant: exact counts, or estimates that are rounded such that
+ * they add up.
+ */
 #include "replay/heap_samples.h"
 
 #include "base/assert.h"
@@ -13,14 +17,20 @@ _Static_assert(METRICS == (int)ALLO_HEAP_METRICS, "as the header says");
 /* A sampled recording cannot tell temporary blocks: it may lack the allocations in between. */
 enum { SAMPLED_METRICS = METRICS - 1 };
 
-/* Of an instant: the last two; of ALLO_AT_NOW and ALLO_AT_CHANGE: all four. */
+/* Of an instant: the last two; of ALLO_AT_NOW and those below it: all four. */
 static const enum allo_meaning live_meanings[] = { ALLO_ALLOC_BLOCKS, ALLO_ALLOC_BYTES,
 						   ALLO_LIVE_BLOCKS, ALLO_LIVE_BYTES };
 enum { NOW_METRICS = 4, LIVE_METRICS = 2 };
 
 static bool has_totals(enum allo_view_instant at)
 {
-	return at == ALLO_AT_NOW || at == ALLO_AT_CHANGE;
+	return at == ALLO_AT_NOW || at == ALLO_AT_CHANGE || at == ALLO_AT_SINCE;
+}
+
+/* Whether allocations count from allo_heap_keep_before() on. */
+static bool has_start(enum allo_view_instant at)
+{
+	return at == ALLO_AT_CHANGE || at == ALLO_AT_SINCE;
 }
 
 size_t allo_heap_default_metric(enum allo_view_instant at)
@@ -73,8 +83,24 @@ static void estimate_blocks(struct allo_site_values *row, struct allo_heap_sums 
 	estimate(row, sums, weighed->bytes, weighed->bytes_variance);
 }
 
-/* Subtracts the values at the start of the window from the last two of a row.  The sum of both
- * variances is an upper bound, since most blocks are in both. */
+/* The allocations since then.  Their variance may be rounded to less than nothing. */
+static struct allo_weighed allocated_since(const struct allo_weighed *now,
+					   const struct allo_weighed *before)
+{
+	double blocks_variance = now->blocks_variance - before->blocks_variance;
+	double bytes_variance = now->bytes_variance - before->bytes_variance;
+
+	ALLO_ASSERT(now->blocks >= before->blocks && now->bytes >= before->bytes);
+	return (struct allo_weighed){
+		.blocks = now->blocks - before->blocks,
+		.bytes = now->bytes - before->bytes,
+		.blocks_variance = blocks_variance > 0 ? blocks_variance : 0,
+		.bytes_variance = bytes_variance > 0 ? bytes_variance : 0,
+	};
+}
+
+/* Subtracts live memory at the start of the window from the last two values of a row.  The sum of
+ * both variances is an upper bound, since most blocks are in both. */
 static void take_before(struct allo_site_values *row, struct allo_heap_sums *sums,
 			const struct allo_weighed *before)
 {
@@ -88,25 +114,26 @@ static void take_before(struct allo_site_values *row, struct allo_heap_sums *sum
 	}
 }
 
-/* A row for ALLO_AT_NOW or ALLO_AT_CHANGE; false if all values are 0. */
+/* A row with totals; false if all values are 0. */
 static bool estimate_now(struct allo_site_values *row, struct allo_heap_sums *sums,
 			 const struct allo_heap *heap, size_t site, enum allo_view_instant at)
 {
 	const struct allo_weighed_site *known = &heap->weighed[site];
-	struct allo_weighed none = { 0 };
-	const struct allo_weighed *before = site < heap->weighed_before.len
-						    ? &heap->weighed_before.at[site]
-						    : &none;
-	bool is_same = at == ALLO_AT_CHANGE ? known->live.bytes == before->bytes &&
-						      known->live.blocks == before->blocks
-					    : known->live.blocks == 0;
+	struct allo_weighed_before before = { 0 };
+	struct allo_weighed alloc;
 
-	if (known->alloc.blocks == 0 && is_same)
+	if (has_start(at) && site < heap->weighed_before.len)
+		before = heap->weighed_before.at[site];
+	if (at == ALLO_AT_SINCE)
+		before.live = (struct allo_weighed){ 0 };
+	alloc = allocated_since(&known->alloc, &before.alloc);
+	if (alloc.blocks == 0 && known->live.bytes == before.live.bytes &&
+	    known->live.blocks == before.live.blocks)
 		return false;
-	estimate_blocks(row, sums, &known->alloc);
+	estimate_blocks(row, sums, &alloc);
 	estimate_blocks(row, sums, &known->live);
 	if (at == ALLO_AT_CHANGE)
-		take_before(row, sums, before);
+		take_before(row, sums, &before.live);
 	return true;
 }
 
@@ -147,13 +174,19 @@ static bool count_now(struct allo_site_values *row, const struct allo_heap *heap
 		      enum allo_view_instant at)
 {
 	const struct allo_site *known = &heap->sites[site];
-	struct allo_peak before = site < heap->before.len ? heap->before.at[site]
-							  : (struct allo_peak){ 0 };
+	struct allo_site_before before = { 0 };
+
+	if (has_start(at) && site < heap->before.len)
+		before = heap->before.at[site];
+	if (at == ALLO_AT_SINCE)
+		before.live = (struct allo_peak){ 0 };
+	ALLO_ASSERT(heap->blocks.made[site] >= before.alloc_blocks &&
+		    known->alloc_bytes >= before.alloc_bytes);
 	const uint64_t values[NOW_METRICS] = {
-		heap->blocks.made[site],
-		known->alloc_bytes,
-		known->live_blocks - (at == ALLO_AT_CHANGE ? before.blocks : 0),
-		known->live_bytes - (at == ALLO_AT_CHANGE ? before.bytes : 0),
+		heap->blocks.made[site] - before.alloc_blocks,
+		known->alloc_bytes - before.alloc_bytes,
+		known->live_blocks - before.live.blocks,
+		known->live_bytes - before.live.bytes,
 	};
 
 	set_values(row, values, NOW_METRICS);

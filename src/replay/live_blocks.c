@@ -6,7 +6,8 @@
 #include "base/huge_alloc.h"
 #include "base/trust.h"
 #include "replay/block_step.h"
-#include "replay/resident.h"
+#include "replay/recording/resident.h"
+#include "replay/ring/earlier.h"
 
 #include <stdlib.h>
 
@@ -166,9 +167,9 @@ static bool take_place(struct allo_block_places *places, struct allo_error *err)
 }
 
 /* Adds a block of a sampled recording to the estimates.  True if that is a new peak. */
-static bool weigh_created(struct allo_live_blocks *blocks, uint64_t size)
+static bool weigh_created(struct allo_live_blocks *blocks, uint64_t size, uint64_t ns)
 {
-	allo_weighed_totals_add(&blocks->weighed, &blocks->weighing, size);
+	allo_weighed_totals_add(&blocks->weighed, &blocks->weighing, size, ns);
 	if (blocks->weighed.bytes <= blocks->weighed_peak_bytes)
 		return false;
 	blocks->weighed_peak_bytes = blocks->weighed.bytes;
@@ -183,7 +184,7 @@ static bool count_live(struct allo_live_blocks *blocks, uint64_t size, uint64_t 
 
 	blocks->bytes += size;
 	blocks->count++;
-	is_peak = allo_is_sampled(&blocks->weighing) ? weigh_created(blocks, size)
+	is_peak = allo_is_sampled(&blocks->weighing) ? weigh_created(blocks, size, ns)
 						     : blocks->bytes > blocks->peak_bytes;
 	if (is_peak) {
 		blocks->peak_bytes = blocks->bytes;
@@ -204,13 +205,13 @@ bool allo_live_blocks_count_made(struct allo_live_blocks *blocks, uint32_t stack
 
 /* Blocks that end. */
 
-void allo_live_blocks_count_ended(struct allo_live_blocks *blocks, uint64_t size)
+void allo_live_blocks_count_ended(struct allo_live_blocks *blocks, uint64_t size, uint64_t birth_ns)
 {
 	ALLO_ASSERT(blocks->count > 0);
 	blocks->bytes -= size;
 	blocks->count--;
 	if (__builtin_expect(allo_is_sampled(&blocks->weighing), 0))
-		allo_weighed_totals_end(&blocks->weighed, &blocks->weighing, size);
+		allo_weighed_totals_end(&blocks->weighed, &blocks->weighing, size, birth_ns);
 }
 
 static void end_block(struct allo_live_blocks *blocks, const struct allo_live_block *block,
@@ -221,7 +222,7 @@ static void end_block(struct allo_live_blocks *blocks, const struct allo_live_bl
 	outcome->stack = block->stack;
 	outcome->number = block->number;
 	outcome->flags |= ALLO_OUTCOME_ENDED;
-	allo_live_blocks_count_ended(blocks, block->size);
+	allo_live_blocks_count_ended(blocks, block->size, block->birth_ns);
 	if (__builtin_expect(blocks->places.are_wanted, 0)) {
 		ALLO_ASSERT(blocks->places.free.len < blocks->places.count);
 		blocks->places.free.at[blocks->places.free.len++] = block->number;
@@ -500,6 +501,9 @@ bool allo_live_blocks_init(struct allo_live_blocks *blocks, const struct allo_re
 					     .watched_bytes = UINT64_MAX,
 					     .have_names = recording->is_packed,
 					     .table = { .seed = allo_hash_seed() } };
+	/* Sums of a bounded recording have no times. */
+	if (blocks->watch_ns < allo_recording_exact_ns(recording))
+		blocks->watch_ns = UINT64_MAX;
 	blocks->made = calloc(blocks->stack_count, sizeof(*blocks->made));
 	blocks->last_allocated = calloc(blocks->stream_count, sizeof(*blocks->last_allocated));
 	if (!blocks->made || !blocks->last_allocated)
@@ -530,10 +534,48 @@ bool allo_live_blocks_grow(struct allo_live_blocks *blocks, const struct allo_re
 			   size_t stream_count, struct allo_error *err)
 {
 	blocks->nodes = recording->nodes.at;
+	blocks->weighing = allo_weighing_of(recording);
 	blocks->input_bytes = recording->source.stored;
 	return (grow_table(&blocks->made, &blocks->stack_count, recording->nodes.len) &&
 		grow_table(&blocks->last_allocated, &blocks->stream_count, stream_count)) ||
 	       allo_fail_memory(err);
+}
+
+void allo_live_blocks_add_totals(struct allo_live_blocks *blocks,
+				 const struct allo_recording *recording)
+{
+	const struct allo_earlier_totals *totals;
+
+	if (!recording->earlier)
+		return;
+	totals = &recording->earlier->totals;
+	blocks->allocations += totals->allocations;
+	blocks->total_bytes += totals->total_bytes;
+	blocks->frees += totals->frees;
+	blocks->resizes += totals->resizes;
+	blocks->failed_resizes += totals->failed_resizes;
+	blocks->unknown_frees += totals->unknown_frees;
+	blocks->late_frees += totals->late_frees;
+	blocks->overflows += totals->overflows;
+	blocks->missing_stacks += totals->missing_stacks;
+	blocks->own_events += totals->own_events;
+	blocks->own_units += totals->own_units;
+	blocks->peak_bytes = totals->peak_bytes;
+	blocks->peak_blocks = totals->peak_blocks;
+	blocks->peak_ns = recording->earlier->peak_ns;
+}
+
+void allo_live_blocks_add_made(struct allo_live_blocks *blocks,
+			       const struct allo_recording *recording)
+{
+	const struct allo_earlier *earlier = recording->earlier;
+
+	for (size_t i = 0; earlier && i < earlier->sites.len; i++) {
+		uint64_t stack = earlier->sites.at[i].stack;
+
+		blocks->made[stack < blocks->stack_count ? stack : 0] +=
+			earlier->sites.at[i].blocks;
+	}
 }
 
 void allo_live_blocks_done(struct allo_live_blocks *blocks)
@@ -643,6 +685,9 @@ void allo_live_blocks_end_stack(struct allo_live_blocks *blocks, uint32_t stack,
 
 void allo_live_blocks_end(struct allo_live_blocks *blocks)
 {
-	for (size_t i = 0; i < blocks->stack_count; i++)
-		allo_live_blocks_end_stack(blocks, (uint32_t)i, blocks->made[i]);
+	/* There may be room for more stacks than there are nodes. */
+	for (size_t i = 0; i < blocks->stack_count; i++) {
+		if (blocks->made[i] > 0)
+			allo_live_blocks_end_stack(blocks, (uint32_t)i, blocks->made[i]);
+	}
 }

@@ -12,7 +12,7 @@
 #ifndef ALLO_REPLAY_LIVE_BLOCKS_H
 #define ALLO_REPLAY_LIVE_BLOCKS_H
 
-#include "replay/event_stream.h"
+#include "replay/events/event_stream.h"
 #include "replay/weights.h"
 
 struct allo_live_block {
@@ -157,6 +157,13 @@ bool allo_live_blocks_init(struct allo_live_blocks *blocks, const struct allo_re
 bool allo_live_blocks_grow(struct allo_live_blocks *blocks, const struct allo_recording *recording,
 			   size_t stream_count, struct allo_error *err);
 
+/* Adds the sums of a bounded recording: totals before the first event, and allocations by stack at
+ * any time, since blocks are numbered by them. */
+void allo_live_blocks_add_totals(struct allo_live_blocks *blocks,
+				 const struct allo_recording *recording);
+void allo_live_blocks_add_made(struct allo_live_blocks *blocks,
+			       const struct allo_recording *recording);
+
 void allo_live_blocks_done(struct allo_live_blocks *blocks);
 
 /* Applies events; false when memory is short. */
@@ -169,7 +176,8 @@ bool allo_live_blocks_count_made(struct allo_live_blocks *blocks, uint32_t stack
 				 uint64_t ns);
 
 /* The same for a block that ends. */
-void allo_live_blocks_count_ended(struct allo_live_blocks *blocks, uint64_t size);
+void allo_live_blocks_count_ended(struct allo_live_blocks *blocks, uint64_t size,
+				  uint64_t birth_ns);
 
 /* Cuts a part that contains the watched time, or notes the live bytes if it begins then. */
 void allo_live_blocks_cut_here(struct allo_live_blocks *blocks, struct allo_event_span *part);

@@ -1,11 +1,13 @@
+/* recording_profile.c - stacks, samples, facts about the run and notes, in this order. */
 #include "replay/recording_profile.h"
 
 #include "base/assert.h"
 #include "base/defer.h"
 #include "replay/heap_cache.h"
 #include "replay/heap_samples.h"
-#include "replay/recording_stacks.h"
+#include "replay/recording/recording_stacks.h"
 #include "replay/site_labels.h"
+#include "wire/stacks.h"
 
 #include <stdlib.h>
 
@@ -171,13 +173,15 @@ static bool set_period(struct builder *builder, struct allo_error *err)
 	return !allo_failed(err);
 }
 
-static struct allo_part part_of(const struct allo_replay *replay)
+static struct allo_part part_of(const struct allo_replay *replay,
+				const struct allo_recording *recording)
 {
 	const struct allo_window *window = &replay->window;
 	bool is_instant = replay->at == ALLO_AT_PEAK || replay->at == ALLO_AT_END;
 
 	return (struct allo_part){
 		.of_thread = window->threads != NULL,
+		.is_attached = recording->head.has_earlier == ALLO_EARLIER_ATTACHED,
 		.of_range = !is_instant && (window->from_ns > 0 || window->to_ns > 0),
 		.instant = replay->at == ALLO_AT_PEAK  ? ALLO_INSTANT_PEAK
 			   : replay->at != ALLO_AT_END ? ALLO_INSTANT_UNKNOWN
@@ -197,6 +201,7 @@ static bool set_meta(struct builder *builder, struct allo_error *err)
 	const struct allo_live_blocks *blocks = &builder->heap.blocks;
 	uint64_t end_ns = allo_window_end(window, recording, blocks->last_ns);
 	uint64_t peak_bytes = allo_live_blocks_totals(blocks).peak_bytes;
+	uint64_t peak_ns = allo_window_peak_ns(window, recording, peak_bytes, blocks->peak_ns);
 
 	meta->command = add_command(builder, err);
 	meta->producer = allo_profile_add_string(profile, ALLO_TEXT("Allotrope"), err);
@@ -205,10 +210,10 @@ static bool set_meta(struct builder *builder, struct allo_error *err)
 	allo_recording_set_process(profile, recording);
 	if (meta->run_ns < end_ns)
 		meta->run_ns = end_ns;
-	meta->part = part_of(builder->replay);
+	meta->part = part_of(builder->replay, builder->recording);
 	meta->duration = end_ns > window->from_ns ? end_ns - window->from_ns : 0;
-	meta->peak_time = allo_window_peak_ns(window, recording, peak_bytes, blocks->peak_ns) -
-			  window->from_ns;
+	/* The heap of a recording that is followed may have had its peak before the window. */
+	meta->peak_time = peak_ns > window->from_ns ? peak_ns - window->from_ns : 0;
 	meta->default_metric = has_heap(builder) ? allo_heap_default_metric(builder->replay->at)
 						 : builder->profile->metrics.len;
 	return !allo_failed(err) && set_period(builder, err);
@@ -264,34 +269,50 @@ static bool may_free_unknown(const struct builder *builder)
 {
 	const struct allo_wire_head *head = &builder->recording->head;
 
-	return head->min_size > 0 || head->has_earlier || builder->replay->window.threads;
+	return head->min_size > 0 || head->has_earlier || builder->replay->window.threads ||
+	       allo_recording_count_allocators(builder->recording, true) > 0;
+}
+
+static uint64_t count_without_functions(const struct allo_recording *recording)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < recording->interpreters.len; i++)
+		count += recording->interpreters.at[i].state != ALLO_INTERPRETER_SEEN;
+	return count;
 }
 
 void allo_recording_note_gaps(const struct allo_recording *recording, struct allo_notes *notes)
 {
 	const struct allo_gaps *gaps = &recording->gaps;
-	struct allo_pos damage = { .file = recording->name, .byte = gaps->damaged_at + 1 };
+	const struct allo_pos file = { .file = recording->name };
+	const struct allo_pos damage = { .file = recording->name, .byte = gaps->damaged_at + 1 };
 	const struct {
 		enum allo_note note;
 		uint64_t count;
 	} found[] = {
 		{ ALLO_NOTE_CUT, gaps->is_cut },
 		{ ALLO_NOTE_KILLED, recording->head.end == ALLO_END_NONE },
-		{ ALLO_NOTE_MISSING_BLOCKS, gaps->missing_pages },
+		{ ALLO_NOTE_MISSING_PAGES, gaps->missing_pages },
 		{ ALLO_NOTE_MISSING_THREADS, gaps->missing_streams },
-		{ ALLO_NOTE_DAMAGED_BLOCKS, gaps->damaged_pages },
-		{ ALLO_NOTE_UNREAD_BLOCKS, gaps->unread_pages },
+		{ ALLO_NOTE_DAMAGED_PAGES, gaps->damaged_pages },
+		{ ALLO_NOTE_UNREAD_PAGES, gaps->unread_pages },
 		{ ALLO_NOTE_DROPPED_EVENTS, gaps->dropped_events },
 		{ ALLO_NOTE_MISSING_STACKS, gaps->missing_stacks },
 		{ ALLO_NOTE_LOST_STACKS, recording->head.losses.lost_stacks },
+		{ ALLO_NOTE_NO_FUNCTIONS, count_without_functions(recording) },
+		{ ALLO_NOTE_NO_ALLOCATOR, allo_recording_count_allocators(recording, false) },
 		{ ALLO_NOTE_LOST_PROCESSES, recording->head.losses.children },
 		{ ALLO_NOTE_EARLY_END, allo_end_is_early(recording->head.end) },
-		{ ALLO_NOTE_NO_CLOCK, gaps->has_no_clock },
+		{ ALLO_NOTE_NO_CLOCK, gaps->has_no_clock && recording->streams.len > 0 },
+		{ ALLO_NOTE_BAD_INDEX, recording->has_bad_index },
+		{ ALLO_NOTE_TRAILING_BYTES, recording->trailing },
+		{ ALLO_NOTE_EARLIER_SUMS, recording->earlier != NULL },
 	};
 
 	for (size_t i = 0; i < sizeof(found) / sizeof(*found); i++)
 		allo_note_many(notes, found[i].note, found[i].count,
-			       found[i].note == ALLO_NOTE_DAMAGED_BLOCKS ? damage : ALLO_NOWHERE);
+			       found[i].note == ALLO_NOTE_DAMAGED_PAGES ? damage : file);
 }
 
 static void set_notes(struct builder *builder)
@@ -333,29 +354,63 @@ static bool set_summary(const struct builder *builder, uint64_t events,
 	return !builder->heap.ids || count_stacks(builder, &summary->stacks, err);
 }
 
-static bool make_heap(struct builder *builder, const struct allo_heap_options *options,
-		      uint64_t *events, struct allo_error *err)
+/* Replays, and stores the heap with all that the next command may want of it: marks, and finer
+ * steps if this one wants a timeline. */
+static bool replay_and_store(struct allo_heap *heap, struct allo_recording *recording,
+			     const struct allo_heap_options *wanted, uint64_t *events,
+			     struct allo_error *err)
 {
-	struct allo_heap_options with_marks = *options;
 	ALLO_DEFER(allo_marks_done) struct allo_marks marks = { 0 };
+	struct allo_heap_options options = *wanted;
+	struct allo_timeline *timeline = wanted->timeline;
+	size_t most = timeline ? timeline->most : 0;
+	bool is_finer = timeline && timeline->step_ns == 0 && most < ALLO_CACHED_STEPS &&
+			recording->chunk_events >= ALLO_CACHED_EVENTS_LEAST;
 
-	if (builder->replay->heap) {
-		builder->heap = *builder->replay->heap;
-		*events = builder->replay->heap_events;
-		return true;
-	}
-	if (!builder->replay->use_cache)
-		return allo_heap_replay(&builder->heap, builder->recording, options, events, err);
-	if (!options->observer &&
-	    allo_heap_cache_load(&builder->heap, builder->recording, options, events, err))
-		return true;
-	/* The next command that uses the cached heap may want marks. */
-	if (!with_marks.marks)
-		with_marks.marks = &marks;
-	if (allo_failed(err) ||
-	    !allo_heap_replay(&builder->heap, builder->recording, &with_marks, events, err))
+	if (!options.marks)
+		options.marks = &marks;
+	if (is_finer)
+		timeline->most = ALLO_CACHED_STEPS;
+	if (!allo_heap_replay(heap, recording, &options, events, err))
 		return false;
-	allo_heap_cache_store(&builder->heap, builder->recording, &with_marks, *events);
+	allo_heap_cache_store(heap, recording, &options, *events);
+	if (is_finer)
+		allo_timeline_coarsen(timeline, most);
+	return true;
+}
+
+static struct allo_heap_options heap_options(const struct allo_replay *replay)
+{
+	return (struct allo_heap_options){ .window = replay->window,
+					   .by_thread = replay->by_thread,
+					   .keeps_before = replay->at == ALLO_AT_CHANGE,
+					   .keeps_first = replay->keeps_first,
+					   .timeline = replay->timeline,
+					   .marks = replay->marks,
+					   .wants_births = replay->take_live != NULL,
+					   .observer = replay->observer };
+}
+
+bool allo_heap_of_replay(struct allo_heap *heap, struct allo_recording *recording,
+			 const struct allo_replay *replay, uint64_t *events, struct allo_error *err)
+{
+	const struct allo_heap_options options = heap_options(replay);
+
+	if (!replay->use_cache)
+		return allo_heap_replay(heap, recording, &options, events, err);
+	if (!options.observer && allo_heap_cache_load(heap, recording, &options, events, err))
+		return true;
+	return !allo_failed(err) && replay_and_store(heap, recording, &options, events, err);
+}
+
+static bool make_heap(struct builder *builder, uint64_t *events, struct allo_error *err)
+{
+	const struct allo_replay *replay = builder->replay;
+
+	if (!replay->heap)
+		return allo_heap_of_replay(&builder->heap, builder->recording, replay, events, err);
+	builder->heap = *replay->heap;
+	*events = replay->heap_events;
 	return true;
 }
 
@@ -368,17 +423,9 @@ bool allo_profile_from_recording(struct allo_profile *profile, struct allo_recor
 	struct builder builder = { .profile = profile,
 				   .recording = recording,
 				   .replay = replay ? replay : &everything };
-	struct allo_heap_options options = { .window = builder.replay->window,
-					     .by_thread = builder.replay->by_thread,
-					     .keeps_before = builder.replay->at == ALLO_AT_CHANGE,
-					     .keeps_first = builder.replay->keeps_first,
-					     .timeline = builder.replay->timeline,
-					     .marks = builder.replay->marks,
-					     .wants_births = builder.replay->take_live != NULL,
-					     .observer = builder.replay->observer };
 	uint64_t events;
 
-	if (!make_heap(&builder, &options, &events, err) || !add_stacks(&builder, err) ||
+	if (!make_heap(&builder, &events, err) || !add_stacks(&builder, err) ||
 	    !add_samples(&builder, err) || !set_meta(&builder, err) ||
 	    !report_live(&builder, err) || !allo_recording_use_names(profile, recording, err))
 		return false;

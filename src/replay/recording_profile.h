@@ -5,8 +5,8 @@
 #define ALLO_REPLAY_RECORDING_PROFILE_H
 
 #include "profile/profile.h"
-#include "replay/marks.h"
-#include "replay/recording.h"
+#include "replay/recording/marks.h"
+#include "replay/recording/recording.h"
 #include "replay/summary.h"
 #include "replay/timeline.h"
 #include "replay/view.h"
@@ -37,6 +37,11 @@ struct allo_replay {
 			  uint64_t birth_ns, struct allo_error *err);
 	void *live_context;
 };
+
+/* The heap of a replay, from the cache if it may be; `replay->heap` is NULL. */
+bool allo_heap_of_replay(struct allo_heap *heap, struct allo_recording *recording,
+			 const struct allo_replay *replay, uint64_t *events,
+			 struct allo_error *err);
 
 /* Replays events into an empty profile.  Frames get the names that are stored in the recording;
  * gaps of the recording become notes.  `replay` and `summary` may be NULL; the summary is that of

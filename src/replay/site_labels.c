@@ -59,7 +59,8 @@ allo_labels_id allo_site_labels_add(struct allo_profile *profile,
 	label_list list = { 0 };
 	allo_labels_id id = 0;
 
-	if ((!by_thread || add_thread(profile, &list, &recording->streams.at[key->stream], err)) &&
+	if ((!by_thread || key->stream == ALLO_UNKNOWN_STREAM ||
+	     add_thread(profile, &list, &recording->streams.at[key->stream], err)) &&
 	    add_set(profile, &list, recording, key->labels, key->name != 0, err) &&
 	    (key->name == 0 || add_text(profile, &list, ALLO_TEXT("event"),
 					allo_recording_text(recording, key->name), err)) &&

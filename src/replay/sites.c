@@ -46,7 +46,10 @@ uint32_t allo_site_keys_add(struct allo_site_keys *keys, const struct allo_site_
 
 bool allo_site_key_is_known(const struct allo_recording *recording, const struct allo_site_key *key)
 {
-	return key->stack < recording->nodes.len && key->stream < recording->streams.len &&
+	bool has_stream = key->stream < recording->streams.len ||
+			  (recording->earlier && key->stream == ALLO_UNKNOWN_STREAM);
+
+	return key->stack < recording->nodes.len && has_stream &&
 	       (key->labels == 0 || key->labels < recording->label_sets.len);
 }
 

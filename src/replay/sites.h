@@ -9,12 +9,15 @@
 #define ALLO_REPLAY_SITES_H
 
 #include "base/map.h"
-#include "replay/stream_labels.h"
+#include "replay/events/stream_labels.h"
 #include "replay/weights.h"
+
+/* Of sums of a bounded recording. */
+enum { ALLO_UNKNOWN_STREAM = ALLO_STREAMS_MAX };
 
 struct allo_site_key {
 	uint32_t stack;
-	uint32_t stream; /* 0 if threads are not told apart */
+	uint32_t stream; /* 0 if threads are not told apart; or ALLO_UNKNOWN_STREAM */
 	uint32_t labels; /* number of a set of labels */
 	uint32_t name;   /* number of a text: the name of an event of the program */
 };

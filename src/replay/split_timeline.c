@@ -1,3 +1,7 @@
+/*
+ * split_timeline.c - asks for the group of each site once, and adds each event to the timeline of
+ * its group.
+ */
 #include "replay/split_timeline.h"
 
 #include "base/assert.h"

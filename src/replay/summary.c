@@ -1,8 +1,10 @@
+/* summary.c - the totals of the live blocks after the last event. */
 #include "replay/summary.h"
 
 #include "base/assert.h"
 #include "base/defer.h"
 #include "replay/live_blocks.h"
+#include "replay/ring/earlier.h"
 
 double allo_summary_complete_percent(const struct allo_summary *summary)
 {
@@ -17,6 +19,20 @@ bool allo_summary_is_estimated(const struct allo_summary *summary)
 	struct allo_weighing weighing = allo_weighing_by(&summary->sampling);
 
 	return allo_is_sampled(&weighing);
+}
+
+uint64_t allo_summary_lost_pages(const struct allo_summary *summary)
+{
+	bool is_early = summary->end != ALLO_END_NONE && summary->end != ALLO_END_EXIT;
+
+	return is_early && summary->lost_pages <= summary->threads ? 0 : summary->lost_pages;
+}
+
+static uint64_t written_pages(const struct allo_wire_head *head)
+{
+	uint64_t first = allo_wire_first_slot(&head->ring);
+
+	return head->slots > first ? head->slots - first : 0;
 }
 
 static uint64_t count_stacks(const struct allo_live_blocks *blocks)
@@ -66,15 +82,18 @@ void allo_summary_of_blocks(struct allo_summary *summary, const struct allo_reco
 		.complete_allocations = blocks->allocations - blocks->partial_stacks,
 		.recorded_allocations = blocks->allocations,
 		.dropped_events = recording->gaps.dropped_events,
-		.lost_pages = recording->head.counts.lost_blocks,
+		.lost_pages = recording->head.counts.lost_pages,
 		.missing_pages = recording->gaps.missing_pages,
+		.written_pages = written_pages(&recording->head),
 		.duration_ns = duration > blocks->last_ns ? duration : blocks->last_ns,
-		.file_bytes = recording->size,
+		.file_bytes = allo_recording_file_bytes(recording),
 		.end = recording->head.end,
 		.is_cut = recording->gaps.is_cut,
 		.counts = recording->head.counts,
 		.sampling = recording->head.sampling,
+		.overhead = recording->head.overhead,
 		.losses = recording->head.losses,
+		.missing_allocators = allo_recording_count_allocators(recording, false),
 		.resident = allo_resident_of(recording),
 	};
 	set_live(summary, recording, blocks);
@@ -90,6 +109,7 @@ static bool replay(struct allo_live_blocks *blocks, struct allo_recording *recor
 	if (!allo_live_blocks_init(blocks, recording, err) ||
 	    !allo_events_open(&events, recording, err))
 		return false;
+	allo_live_blocks_add_totals(blocks, recording);
 	allo_events_read_ahead(&events);
 	while (allo_events_next(&events, &span, err)) {
 		while (allo_live_blocks_cut(blocks, &span, &part)) {
@@ -97,8 +117,9 @@ static bool replay(struct allo_live_blocks *blocks, struct allo_recording *recor
 				return false;
 		}
 	}
+	allo_live_blocks_add_made(blocks, recording);
 	allo_live_blocks_end(blocks);
-	*event_count = events.count;
+	*event_count = events.count + (recording->earlier ? recording->earlier->totals.events : 0);
 	return !allo_failed(err);
 }
 
@@ -110,9 +131,11 @@ bool allo_recording_sum_up(struct allo_recording *recording, struct allo_summary
 
 	if (recording->stored_summary) {
 		*summary = *recording->stored_summary;
-		summary->file_bytes = recording->size;
+		summary->file_bytes = allo_recording_file_bytes(recording);
 		summary->sampling = recording->head.sampling;
+		summary->overhead = recording->head.overhead;
 		summary->losses = recording->head.losses;
+		summary->missing_allocators = allo_recording_count_allocators(recording, false);
 		summary->resident = allo_resident_of(recording);
 		summary->resident.live_bytes = recording->stored_summary->resident.live_bytes;
 		return true;

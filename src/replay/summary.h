@@ -8,8 +8,8 @@
 #define ALLO_REPLAY_SUMMARY_H
 
 #include "base/error.h"
-#include "base/input.h"
-#include "replay/resident.h"
+#include "base/io/input.h"
+#include "replay/recording/resident.h"
 #include "wire/layout.h"
 
 /* Flat, so that it can be copied and compared.  Of a sampled recording, allocations, frees and live
@@ -32,13 +32,16 @@ struct allo_summary {
 	uint64_t recorded_allocations;        /* out of the recorded ones */
 	uint64_t dropped_events;              /* lost by the runtime */
 	uint64_t lost_pages, missing_pages;   /* lost by the writer; found missing by the reader */
+	uint64_t written_pages;               /* by the writer; 0 in older packed recordings */
 	uint64_t duration_ns;                 /* from the start to the last known time */
 	uint64_t file_bytes;                  /* size of the file */
 	enum allo_wire_end end;               /* the way the recording ended */
 	bool is_cut;                          /* the file ends before the recording does */
 	struct allo_wire_counts counts;       /* of the runtime */
 	struct allo_wire_sampling sampling;   /* mode, interval and totals of sampling */
+	struct allo_wire_overhead overhead;   /* of sampling with --max-overhead */
 	struct allo_wire_losses losses;       /* reasons of dropped events, and other losses */
+	uint64_t missing_allocators;          /* that are not recorded, besides libc's */
 	struct allo_resident resident;        /* of the process; recorded blocks are a part of it */
 };
 
@@ -47,6 +50,10 @@ bool allo_summary_is_estimated(const struct allo_summary *summary);
 
 /* Percentage of allocations whose stacks are known up to the outermost frame. */
 double allo_summary_complete_percent(const struct allo_summary *summary);
+
+/* Lost pages that a reader should know about: not those of each thread that are cut off where a
+ * recording ends before its program. */
+uint64_t allo_summary_lost_pages(const struct allo_summary *summary);
 
 struct allo_live_blocks;
 struct allo_recording;

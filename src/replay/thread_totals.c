@@ -1,3 +1,6 @@
+/*
+ * thread_totals.c - keeps the owner of each block, and saves the values of all threads at a peak.
+ */
 #include "replay/thread_totals.h"
 
 #include "base/assert.h"
@@ -60,7 +63,8 @@ static inline void take_off(struct counter *counter, const struct allo_outcome *
 static inline void count_end(struct counter *counter, const struct allo_event *event,
 			     const struct allo_outcome *ended)
 {
-	struct allo_weight weight = allo_weigh(&counter->blocks.weighing, ended->size);
+	struct allo_weight weight = allo_weigh(&counter->blocks.weighing, ended->size,
+					       ended->birth_ns);
 	struct count *owner = owner_of(counter, ended->number);
 	struct count *own = &counter->threads.at[event->stream];
 
@@ -83,7 +87,7 @@ static inline bool count_created(struct counter *counter, const struct allo_even
 				 const struct allo_outcome *outcome, uint32_t place,
 				 struct allo_error *err)
 {
-	struct allo_weight weight = allo_weigh(&counter->blocks.weighing, event->size);
+	struct allo_weight weight = allo_weigh(&counter->blocks.weighing, event->size, event->ns);
 	struct count *thread = &counter->threads.at[event->stream];
 
 	if (!allo_vec_cover(&counter->owner, (size_t)place + 1))
@@ -115,11 +119,11 @@ static bool count_outcomes(struct counter *counter, const struct allo_event_span
 		if (allo_outcome_ends_block(outcome, event)) {
 			count_end(counter, event, outcome);
 		} else if (outcome->flags & ALLO_OUTCOME_LATE) {
-			weight = allo_weigh(weighing, outcome->size);
+			weight = allo_weigh(weighing, outcome->size, outcome->birth_ns);
 			counter->threads.at[event->stream].frees += weight.blocks;
 		}
 		if (outcome->flags & ALLO_OUTCOME_RETIRED) {
-			weight = allo_weigh(weighing, retired->size);
+			weight = allo_weigh(weighing, retired->size, retired->birth_ns);
 			take_off(counter, retired++, &weight);
 		}
 		if (outcome->flags & ALLO_OUTCOME_CREATED &&

@@ -1,3 +1,4 @@
+/* timeline.c - steps that double their length; maxima and minima within each. */
 #include "replay/timeline.h"
 
 #include "base/assert.h"
@@ -29,12 +30,30 @@ static struct allo_timeline_step joined(const struct allo_timeline_step *first,
 static void double_steps(struct allo_timeline *timeline)
 {
 	struct allo_timeline_step *steps = timeline->steps.at;
+	size_t count = timeline->steps.len;
 
-	ALLO_ASSERT(timeline->steps.len % 2 == 0);
-	timeline->steps.len /= 2;
-	timeline->step_ns *= 2;
-	for (size_t i = 0; i < timeline->steps.len; i++)
+	for (size_t i = 0; i < count / 2; i++)
 		steps[i] = joined(&steps[2 * i], &steps[2 * i + 1]);
+	if (count % 2 > 0)
+		steps[count / 2] = steps[count - 1];
+	timeline->steps.len = (count + 1) / 2;
+	timeline->step_ns *= 2;
+}
+
+/* An even number, so that steps are joined in pairs. */
+static size_t even_most(size_t most)
+{
+	return most < 2 ? 2 : most + most % 2;
+}
+
+void allo_timeline_coarsen(struct allo_timeline *timeline, size_t most)
+{
+	ALLO_ASSERT(even_most(most) <= timeline->most);
+	timeline->most = even_most(most);
+	/* There are at least three steps, of which all but the last have an end: doubling cannot
+	 * overflow. */
+	while (timeline->steps.len > timeline->most)
+		double_steps(timeline);
 }
 
 /* The end of the last step, or UINT64_MAX if it does not fit 64 bits. */
@@ -69,9 +88,7 @@ static bool add_step(struct allo_timeline *timeline, struct allo_error *err)
 
 static bool begin(struct allo_timeline *timeline, struct allo_error *err)
 {
-	if (timeline->most < 2)
-		timeline->most = 2;
-	timeline->most += timeline->most % 2;
+	timeline->most = even_most(timeline->most);
 	if (timeline->step_ns == 0)
 		timeline->step_ns = allo_timeline_first_ns;
 	timeline->peak_bytes = timeline->bytes;
@@ -104,11 +121,11 @@ struct change {
 
 /* A block of a sampled recording changes them by the change of the rounded sums. */
 static __attribute__((noinline)) struct change weigh_ended(struct allo_timeline *timeline,
-							   uint64_t size)
+							   const struct allo_outcome *ended)
 {
 	struct allo_weighed_totals *weighed = &timeline->weighed, before = *weighed;
 
-	allo_weighed_totals_end(weighed, &timeline->weighing, size);
+	allo_weighed_totals_end(weighed, &timeline->weighing, ended->size, ended->birth_ns);
 	return (struct change){
 		.live_bytes = timeline->bytes - allo_parts_round(weighed->bytes),
 		.live_blocks = timeline->blocks - allo_parts_round(weighed->blocks),
@@ -117,11 +134,11 @@ static __attribute__((noinline)) struct change weigh_ended(struct allo_timeline 
 }
 
 static __attribute__((noinline)) struct change weigh_created(struct allo_timeline *timeline,
-							     uint64_t size)
+							     const struct allo_event *event)
 {
 	struct allo_weighed_totals *weighed = &timeline->weighed, before = *weighed;
 
-	allo_weighed_totals_add(weighed, &timeline->weighing, size);
+	allo_weighed_totals_add(weighed, &timeline->weighing, event->size, event->ns);
 	return (struct change){
 		.live_bytes = allo_parts_round(weighed->bytes) - timeline->bytes,
 		.live_blocks = allo_parts_round(weighed->blocks) - timeline->blocks,
@@ -138,7 +155,7 @@ static inline void end_block(struct allo_timeline *timeline, struct allo_timelin
 	struct change change = { ended->size, 1, ended->size, 1 };
 
 	if (allo_is_sampled(&timeline->weighing))
-		change = weigh_ended(timeline, ended->size);
+		change = weigh_ended(timeline, ended);
 	timeline->bytes -= change.live_bytes;
 	timeline->blocks -= change.live_blocks;
 	step->frees += change.blocks;
@@ -153,7 +170,7 @@ static inline void add_block(struct allo_timeline *timeline, struct allo_timelin
 	struct change change = { event->size, 1, event->size, 1 };
 
 	if (allo_is_sampled(&timeline->weighing))
-		change = weigh_created(timeline, event->size);
+		change = weigh_created(timeline, event);
 	timeline->bytes += change.live_bytes;
 	timeline->blocks += change.live_blocks;
 	step->allocations += change.blocks;
@@ -268,6 +285,24 @@ uint64_t allo_timeline_active_ns(const struct allo_timeline *timeline, uint64_t 
 								      : duration_ns;
 }
 
+uint64_t allo_timeline_part_ns(const struct allo_timeline *timeline, unsigned part, unsigned parts)
+{
+	double wanted = 0, made = 0;
+
+	for (size_t i = 0; i < timeline->steps.len; i++)
+		wanted += (double)timeline->steps.at[i].allocations;
+	wanted = wanted * part / parts;
+	for (size_t i = 0; i < timeline->steps.len; i++) {
+		double more = (double)timeline->steps.at[i].allocations;
+
+		if (more > 0 && made + more >= wanted)
+			return timeline->from_ns + (uint64_t)(((double)i + (wanted - made) / more) *
+							      (double)timeline->step_ns);
+		made += more;
+	}
+	return timeline->end_ns;
+}
+
 void allo_timeline_done(struct allo_timeline *timeline)
 {
 	allo_vec_done(&timeline->steps);
@@ -278,14 +313,17 @@ bool allo_timeline_of(struct allo_timeline *timeline, struct allo_recording *rec
 {
 	ALLO_DEFER(allo_window_close) struct allo_window_events events = { 0 };
 	ALLO_DEFER(allo_live_blocks_done) struct allo_live_blocks blocks = { 0 };
+	struct allo_window exact = window ? *window : (struct allo_window){ 0 };
 	struct allo_outcomes outcomes;
 	struct allo_event_span span;
 	bool is_inside;
 
-	timeline->from_ns = window ? window->from_ns : 0;
+	/* Sums of a bounded recording have no times. */
+	exact.from_ns = larger(exact.from_ns, allo_recording_exact_ns(recording));
+	timeline->from_ns = exact.from_ns;
 	timeline->weighing = allo_weighing_of(recording);
 	if (!allo_live_blocks_init(&blocks, recording, err) ||
-	    !allo_window_open(&events, recording, window, err))
+	    !allo_window_open(&events, recording, &exact, err))
 		return false;
 	while (allo_window_next(&events, &span, &is_inside, err)) {
 		if (!allo_live_blocks_apply(&blocks, &span, &outcomes, err) ||

@@ -59,9 +59,16 @@ bool allo_timeline_pass(struct allo_timeline *timeline, uint64_t ns, struct allo
 /* Call it after the last event. */
 bool allo_timeline_end(struct allo_timeline *timeline, uint64_t end_ns, struct allo_error *err);
 
+/* Joins steps of a complete timeline until it is as if `most` had been set to this number, which is
+ * not larger than it was. */
+void allo_timeline_coarsen(struct allo_timeline *timeline, size_t most);
+
 /* The time from the start to the last allocations, at most `duration_ns`.  A program that sleeps
  * before it exits neither starts nor grows meanwhile. */
 uint64_t allo_timeline_active_ns(const struct allo_timeline *timeline, uint64_t duration_ns);
+
+/* The time until which `part` of `parts` equal parts of the allocations are made. */
+uint64_t allo_timeline_part_ns(const struct allo_timeline *timeline, unsigned part, unsigned parts);
 
 void allo_timeline_done(struct allo_timeline *timeline);
 
@@ -69,7 +76,7 @@ void allo_timeline_done(struct allo_timeline *timeline);
 bool allo_timeline_of(struct allo_timeline *timeline, struct allo_recording *recording,
 		      const struct allo_window *window, struct allo_error *err);
 
-/* Steps for a page.  All commands use the same number, so that the cache serves them. */
+/* Steps for a page. */
 enum { ALLO_PAGE_STEPS = 512 };
 
 /* Steps for a profile's history: finer than any screen, and small next to the rest of a profile. */

@@ -19,6 +19,7 @@ enum allo_view_instant {
 	ALLO_AT_END,
 	ALLO_AT_NOW,    /* the end, with all allocations so far: of a running process */
 	ALLO_AT_CHANGE, /* allocations in the range, and the change of live memory */
+	ALLO_AT_SINCE,  /* allocations in the range, and live memory: allo_heap_keep_before() */
 };
 
 /* All zeros: the whole recording. */
@@ -29,6 +30,7 @@ struct allo_view {
 	const char *thread; /* its number or name, which several may have; NULL for all */
 	bool keeps_first;   /* as in recording_profile.h */
 	bool use_cache;     /* the same */
+	bool of_running;    /* the profile is of this moment of a process that still runs */
 };
 
 /* Whether the view is not just the whole recording. */

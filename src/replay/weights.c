@@ -1,3 +1,4 @@
+/* weights.c - the probability of each size, and its inverse as a fixed-point number. */
 #include "replay/weights.h"
 
 #include "base/assert.h"
@@ -20,13 +21,42 @@ struct allo_weighing allo_weighing_by(const struct allo_wire_sampling *sampling)
 	};
 }
 
-struct allo_weight allo_weigh_sampled(const struct allo_weighing *weighing, uint64_t size)
+struct allo_weighing allo_weighing_of(const struct allo_recording *recording)
+{
+	struct allo_weighing weighing = allo_weighing_by(&recording->head.sampling);
+
+	if (weighing.is_sampled) {
+		weighing.changes = recording->rate_changes.at;
+		weighing.change_count = recording->rate_changes.len;
+	}
+	return weighing;
+}
+
+/* The sampling interval at a time. */
+static double rate_at(const struct allo_weighing *weighing, uint64_t ns)
+{
+	size_t first = 0, end = weighing->change_count; /* the next change is in between */
+
+	while (first < end) {
+		size_t middle = first + (end - first) / 2;
+
+		if (weighing->changes[middle].ns <= ns)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	return first == 0 ? weighing->rate
+			  : fmin((double)weighing->changes[first - 1].rate, rate_most);
+}
+
+struct allo_weight allo_weigh_sampled(const struct allo_weighing *weighing, uint64_t size,
+				      uint64_t birth_ns)
 {
 	const double parts = 1 << ALLO_PARTS_SHIFT;
-	double weight = weighing->rate;
+	double rate = rate_at(weighing, birth_ns), weight = rate;
 
 	if (weighing->by_bytes)
-		weight = -1 / expm1(-(double)(size ? size : 1) / weighing->rate);
+		weight = -1 / expm1(-(double)(size ? size : 1) / rate);
 	return (struct allo_weight){
 		.weight = weight,
 		.blocks = (allo_parts)(weight * parts + 0.5),
@@ -35,9 +65,9 @@ struct allo_weight allo_weigh_sampled(const struct allo_weighing *weighing, uint
 }
 
 void allo_weighed_totals_add(struct allo_weighed_totals *totals,
-			     const struct allo_weighing *weighing, uint64_t size)
+			     const struct allo_weighing *weighing, uint64_t size, uint64_t birth_ns)
 {
-	struct allo_weight weight = allo_weigh(weighing, size);
+	struct allo_weight weight = allo_weigh(weighing, size, birth_ns);
 
 	totals->allocations += weight.blocks;
 	totals->total_bytes += weight.bytes;
@@ -46,9 +76,9 @@ void allo_weighed_totals_add(struct allo_weighed_totals *totals,
 }
 
 void allo_weighed_totals_end(struct allo_weighed_totals *totals,
-			     const struct allo_weighing *weighing, uint64_t size)
+			     const struct allo_weighing *weighing, uint64_t size, uint64_t birth_ns)
 {
-	struct allo_weight weight = allo_weigh(weighing, size);
+	struct allo_weight weight = allo_weigh(weighing, size, birth_ns);
 
 	ALLO_ASSERT(totals->blocks >= weight.blocks && totals->bytes >= weight.bytes);
 	totals->ended += weight.blocks;

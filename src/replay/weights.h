@@ -3,7 +3,8 @@
  *
  * A block that is recorded with probability p stands for w = 1 / p blocks of its size.  The sum of
  * w * x over the recorded blocks is an unbiased estimate for any set of blocks, if each block has
- * its own w: the weight of the average size is not the average weight.
+ * its own w: the weight of the average size is not the average weight.  p depends on the size of
+ * the block and on the sampling interval at its birth, which may change during a recording.
  *
  * Weights are fixed-point numbers with 16 fractional bits, called parts.  Each weight is rounded
  * once, by much less than the sampling error.  Sums of parts are exact, so that a block that is
@@ -12,7 +13,7 @@
 #ifndef ALLO_REPLAY_WEIGHTS_H
 #define ALLO_REPLAY_WEIGHTS_H
 
-#include "replay/recording.h"
+#include "replay/recording/recording.h"
 
 typedef unsigned __int128 allo_parts;
 
@@ -22,15 +23,16 @@ enum { ALLO_PARTS_SHIFT = 16 };
 struct allo_weighing {
 	bool is_sampled;
 	bool by_bytes;
-	double rate;
+	double rate;                            /* until the first change */
+	const struct allo_rate_change *changes; /* of the recording, by time */
+	size_t change_count;
 };
 
+/* Without the changes of the interval. */
 struct allo_weighing allo_weighing_by(const struct allo_wire_sampling *sampling);
 
-static inline struct allo_weighing allo_weighing_of(const struct allo_recording *recording)
-{
-	return allo_weighing_by(&recording->head.sampling);
-}
+/* Until the recording is refreshed. */
+struct allo_weighing allo_weighing_of(const struct allo_recording *recording);
 
 static inline bool allo_is_sampled(const struct allo_weighing *weighing)
 {
@@ -48,13 +50,16 @@ static inline double allo_weight_spread(const struct allo_weight *weight)
 	return weight->weight * (weight->weight - 1);
 }
 
-struct allo_weight allo_weigh_sampled(const struct allo_weighing *weighing, uint64_t size);
+struct allo_weight allo_weigh_sampled(const struct allo_weighing *weighing, uint64_t size,
+				      uint64_t birth_ns);
 
-/* The weight of a block.  It depends on the size alone, so that the same weight is taken off. */
-static inline struct allo_weight allo_weigh(const struct allo_weighing *weighing, uint64_t size)
+/* The weight of a block.  It depends on size and birth alone, so that the same weight is taken off.
+ */
+static inline struct allo_weight allo_weigh(const struct allo_weighing *weighing, uint64_t size,
+					    uint64_t birth_ns)
 {
 	if (__builtin_expect(weighing->is_sampled, 0))
-		return allo_weigh_sampled(weighing, size);
+		return allo_weigh_sampled(weighing, size, birth_ns);
 	return (struct allo_weight){ 1, (allo_parts)1 << ALLO_PARTS_SHIFT,
 				     (allo_parts)size << ALLO_PARTS_SHIFT };
 }
@@ -66,9 +71,11 @@ struct allo_weighed_totals {
 };
 
 void allo_weighed_totals_add(struct allo_weighed_totals *totals,
-			     const struct allo_weighing *weighing, uint64_t size);
+			     const struct allo_weighing *weighing, uint64_t size,
+			     uint64_t birth_ns);
 void allo_weighed_totals_end(struct allo_weighed_totals *totals,
-			     const struct allo_weighing *weighing, uint64_t size);
+			     const struct allo_weighing *weighing, uint64_t size,
+			     uint64_t birth_ns);
 
 /* Rounds to the nearest integer, at most UINT64_MAX. */
 uint64_t allo_parts_round(allo_parts parts);

@@ -1,3 +1,6 @@
+/*
+ * window.c - cuts spans of events at the borders of the range, and drops blocks of other threads.
+ */
 #include "replay/window.h"
 
 #include "base/assert.h"

@@ -7,7 +7,7 @@
 #ifndef ALLO_REPLAY_WINDOW_H
 #define ALLO_REPLAY_WINDOW_H
 
-#include "replay/event_stream.h"
+#include "replay/events/event_stream.h"
 
 /* All zeros: the whole recording. */
 struct allo_window {

@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 #include "profile/metric_about.h"
 #include "profile/naming.h"
+#include "profile/source_name.h"
 #include "report/code_style.h"
 #include "report/show.h"
 
@@ -256,7 +257,7 @@ static size_t put_end(const struct drawing *d, const struct chain *chain, bool i
 {
 	allo_node_id last = chain->shown[chain->shown_count - 1];
 	struct allo_line line = line_of(d, last);
-	struct allo_text file = allo_basename(allo_line_file(d->profile, line));
+	struct allo_text file = allo_source_name(allo_line_file(d->profile, line));
 	char number[24] = "", frames[48] = "";
 
 	if (chain->has_no_end)
@@ -401,9 +402,8 @@ static void describe_heading(struct allo_report *report, const struct allo_tree 
 	}
 	allo_report_heading(report);
 	allo_report_put_text(report, ALLO_STYLE_PLAIN, allo_metric_name(profile, metric, scratch));
-	allo_report_put(report, ALLO_STYLE_PLAIN, ": %s, before %s",
-			allo_report_value(report, figures, whole->value),
-			allo_report_value(report, figures, whole->before));
+	allo_report_put(report, ALLO_STYLE_PLAIN, ": %s",
+			allo_report_value(report, figures, whole->value));
 	if (figures->columns.has_blocks)
 		allo_report_put(report, ALLO_STYLE_PLAIN, " in %s block%s",
 				allo_report_format_number(
@@ -411,7 +411,8 @@ static void describe_heading(struct allo_report *report, const struct allo_tree 
 					allo_sum_estimate(whole->blocks, figures->is_estimated),
 					ALLO_UNIT_COUNT),
 				whole->blocks == 1 ? "" : "s");
-	allo_report_put(report, ALLO_STYLE_PLAIN, ", %s",
+	allo_report_put(report, ALLO_STYLE_PLAIN, ", before %s, %s",
+			allo_report_value(report, figures, whole->before),
 			allo_metric_about(profile, metric, about));
 	allo_report_end_line(report);
 }

@@ -6,7 +6,7 @@
 #ifndef ALLO_REPORT_CHART_H
 #define ALLO_REPORT_CHART_H
 
-#include "base/output.h"
+#include "base/io/output.h"
 #include "base/units.h"
 #include "report/terminal.h"
 

@@ -1,8 +1,8 @@
 /*
  * code_style.h - tells own code from libraries by the style of names, on terminals.
  *
- * Own code is bold, libraries are dim; analysis/ownership.h tells them apart.  Reports without
- * colours are not judged at all.
+ * Own code is bold, libraries are dim; analysis/sites/ownership.h tells them apart.  Reports
+ * without colours are not judged at all.
  */
 #ifndef ALLO_REPORT_CODE_STYLE_H
 #define ALLO_REPORT_CODE_STYLE_H

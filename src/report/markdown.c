@@ -34,5 +34,7 @@ void allo_markdown_put(struct allo_output *out, struct allo_text text, bool is_s
 		allo_output_byte(out, '\\');
 		plain = i;
 	}
-	allo_output_printable(out, allo_text_from(text, plain));
+	/* A cell that is not set has no bytes to point at. */
+	if (plain < text.len)
+		allo_output_printable(out, allo_text_from(text, plain));
 }

@@ -127,15 +127,29 @@ void allo_say_error(const struct allo_error *err)
 	}
 }
 
-static void say_kind(const struct allo_notes *notes, enum allo_note kind)
+static bool is_fault(enum allo_note kind)
+{
+	return allo_note_kinds[kind].is_unread || allo_note_kinds[kind].is_repairable;
+}
+
+/* Whether to print the place of the first: a line, a fault in a binary file, or one of several
+ * files. */
+static bool has_place(const struct allo_notes *notes, enum allo_note kind)
 {
 	const struct allo_pos *first = &notes->of[kind].first;
+
+	return first->line > 0 || first->part[0] || (first->byte > 0 && is_fault(kind)) ||
+	       (first->file && notes->are_merged);
+}
+
+static void say_kind(const struct allo_notes *notes, enum allo_note kind)
+{
 	char count[ALLO_NUMBER_SIZE], detail[ALLO_NOTE_DETAIL], where[4200] = "";
 
 	if (notes->of[kind].count == 0)
 		return;
-	if (first->line > 0 || first->part[0])
-		allo_format_pos(*first, where, sizeof(where));
+	if (has_place(notes, kind))
+		allo_format_pos(notes->of[kind].first, where, sizeof(where));
 	allo_say_note("%s %s%s%s%s%s", allo_format_count(notes->of[kind].count, count),
 		      allo_note_text(notes, kind), allo_note_detail(notes, kind, detail),
 		      where[0] ? " (first at " : "", where, where[0] ? ")" : "");
@@ -213,7 +227,9 @@ void allo_progress_bar_init(struct allo_progress_bar *bar, const char *what)
 
 void allo_progress_bar_done(struct allo_progress_bar *bar)
 {
-	if (bar->drawn > 0)
+	if (bar->drawn > 0) {
 		fputs("\r\033[K", stderr);
+		fflush(stderr); /* before the result, which goes to another stream */
+	}
 	bar->drawn = 0;
 }

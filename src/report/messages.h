@@ -5,7 +5,7 @@
 #define ALLO_REPORT_MESSAGES_H
 
 #include "base/error.h"
-#include "base/input.h"
+#include "base/io/input.h"
 #include "profile/notes.h"
 
 /* "allo: ..." */

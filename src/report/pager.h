@@ -7,7 +7,7 @@
 #ifndef ALLO_REPORT_PAGER_H
 #define ALLO_REPORT_PAGER_H
 
-#include "base/output.h"
+#include "base/io/output.h"
 
 /* Opens standard output for a result, which may be paged if `is_wanted`. */
 bool allo_pager_open(struct allo_output *out, bool is_wanted, struct allo_error *err);

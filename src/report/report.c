@@ -248,10 +248,18 @@ const char *allo_report_escape(const struct allo_report *report, enum allo_text_
 	return "";
 }
 
+/* Of lines that go on below. */
+enum { INDENT = 4 };
+
+static void break_line(struct allo_report *report)
+{
+	allo_output_printf(report->out, "\n%*s", INDENT, "");
+	report->column = INDENT;
+}
+
 /* Breaks a line that is too long, except before its first word. */
 static void put_words(struct allo_report *report, struct allo_text text)
 {
-	enum { INDENT = 4 };
 	size_t width = report->options.max_width;
 
 	if (width == 0 || report->options.keeps_lines) {
@@ -264,8 +272,7 @@ static void put_words(struct allo_report *report, struct allo_text text)
 
 		if (report->column > INDENT && part.data[0] == ' ' &&
 		    report->column + columns > width) {
-			allo_output_printf(report->out, "\n%*s", INDENT, "");
-			report->column = INDENT;
+			break_line(report);
 			part = allo_text_trim(part);
 			columns = allo_utf8_columns(part);
 		}
@@ -346,6 +353,28 @@ void allo_report_line(struct allo_report *report, const char *fmt, ...)
 	allo_report_end_line(report);
 }
 
+void allo_report_put_name(struct allo_report *report, enum allo_text_style style,
+			  struct allo_text name)
+{
+	/* A shorter rest of a name says too little. */
+	enum { LEAST = 30 };
+	size_t width = report->options.max_width;
+	const char *escape = allo_report_escape(report, style);
+
+	if (!allo_report_is(report, ALLO_REPORT_TEXT) || width == 0 ||
+	    report->options.keeps_lines || report->column + allo_utf8_columns(name) <= width) {
+		allo_report_put_text(report, style, name);
+		return;
+	}
+	if (report->column > INDENT && report->column + LEAST > width)
+		break_line(report);
+	allo_output_string(report->out, escape);
+	allo_report_put_cut(report, name,
+			    width > report->column + LEAST ? width - report->column : LEAST);
+	if (escape[0] != '\0')
+		allo_output_string(report->out, report->options.style.reset);
+}
+
 void allo_report_put_cut(struct allo_report *report, struct allo_text text, size_t columns)
 {
 	if (report->options.format != ALLO_REPORT_TEXT) {
@@ -359,12 +388,17 @@ void allo_report_put_cut(struct allo_report *report, struct allo_text text, size
 
 void allo_report_wrapped(struct allo_report *report, const char *text, size_t column)
 {
+	enum { PAGE_COLUMNS = 80 };
+	size_t width = report->options.max_width;
+
 	if (report->options.format != ALLO_REPORT_TEXT) {
 		allo_report_put_text(report, ALLO_STYLE_PLAIN, allo_text_of(text));
 		allo_report_end_line(report);
 		return;
 	}
-	allo_show_wrapped(report->out, text, column, column);
+	allo_show_flow(report->out, allo_text_of(text), column,
+		       width > 0 && width < PAGE_COLUMNS ? width : PAGE_COLUMNS);
+	allo_output_byte(report->out, '\n');
 	report->in_line = report->is_item = report->is_heading = false;
 	report->column = 0;
 }

@@ -61,10 +61,10 @@
 #ifndef ALLO_REPORT_REPORT_H
 #define ALLO_REPORT_REPORT_H
 
-#include "analysis/ownership.h"
+#include "analysis/sites/ownership.h"
 #include "analysis/sum.h"
-#include "base/json_write.h"
-#include "base/output.h"
+#include "base/encoding/json_write.h"
+#include "base/io/output.h"
 #include "profile/shown_names.h"
 #include "report/table.h"
 #include "report/terminal.h"
@@ -125,7 +125,6 @@ struct allo_report_table {
 	size_t count;       /* at most ALLO_TABLE_COLUMNS */
 	unsigned indent;    /* spaces before each line of text */
 	bool has_no_titles; /* in text; Markdown always has them */
-	bool is_whole;      /* names are not cut to fit a terminal */
 	bool needs_rows;    /* in text and Markdown the titles are left out if there are no rows */
 };
 
@@ -269,7 +268,12 @@ void allo_report_put_text(struct allo_report *report, enum allo_text_style style
 			  struct allo_text text);
 void allo_report_end_line(struct allo_report *report);
 
-/* The same, cut in the middle to fit `columns` of text; 0: whole. */
+/* A piece that is a name: what does not fit on the rest of a terminal's line stands below, and
+ * loses its middle if it does not fit there either. */
+void allo_report_put_name(struct allo_report *report, enum allo_text_style style,
+			  struct allo_text name);
+
+/* A piece that is cut in the middle to fit `columns` of text; 0: whole. */
 void allo_report_put_cut(struct allo_report *report, struct allo_text text, size_t columns);
 
 /* The rest of a line that has `column` columns: long text goes on below, from there on. */

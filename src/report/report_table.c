@@ -1,8 +1,8 @@
 /* report_table.c - tables of a report: rows are printed one by one, except those of text, whose
  * widths are known at the end. */
 #include "base/assert.h"
-#include "base/csv.h"
-#include "profile/naming.h"
+#include "base/encoding/csv.h"
+#include "profile/source_name.h"
 #include "report/markdown.h"
 #include "report/report.h"
 #include "report/show.h"
@@ -129,9 +129,7 @@ static void begin_text(struct allo_report *report)
 	struct allo_table *text = &report->table.text;
 
 	*text = (struct allo_table){ .style_end = style->reset,
-				     .max_width = report->table.is->is_whole
-							  ? 0
-							  : report->options.max_width,
+				     .max_width = report->options.max_width,
 				     .indent = report->table.is->indent };
 	for (size_t i = 0; i < report->table.is->count; i++) {
 		const struct allo_column *column = &report->table.is->columns[i];
@@ -347,7 +345,7 @@ void allo_cell_missing(struct allo_report *report, size_t column)
 void allo_cell_place(struct allo_report *report, size_t column, struct allo_text name,
 		     struct allo_text file, uint64_t line)
 {
-	struct allo_text base = allo_basename(file);
+	struct allo_text base = allo_source_name(file);
 	char number[24] = "";
 
 	if (!allo_report_is_prose(report)) {

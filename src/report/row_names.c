@@ -32,9 +32,13 @@ struct allo_text allo_report_row_name(struct allo_report *report, const struct a
 
 	if (function.len == 0)
 		return allo_top_name(top, profile, row, scratch);
-	if (row->via == 0 || !allo_report_is_prose(report))
-		return allo_report_name(report, function);
-	name = allo_report_text(report, allo_report_name(report, function));
+	name = allo_report_name(report, function);
+	if ((row->via == 0 && !row->is_runtime) || !allo_report_is_prose(report))
+		return name;
+	if (row->is_runtime)
+		return allo_text_of(allo_report_string(report, "%.*s (runtime start-up)",
+						       ALLO_TEXT_WHOLE(name)));
+	name = allo_report_text(report, name);
 	via = allo_report_name(report, allo_profile_text(profile, row->via));
 	/* A terminal has room for a short one only. */
 	if (report->options.max_width > 0 && name.len + via.len > VIA_COLUMNS)
@@ -47,7 +51,7 @@ void allo_report_style_row(struct allo_report *report, size_t column,
 			   const struct allo_profile *profile, const struct allo_top_row *row)
 {
 	const struct allo_frame *frame = &profile->frames.at[row->frame];
-	bool is_function = row->key.function != 0 || row->key.file != 0;
+	bool is_function = row->key.function != 0 || row->key.file != 0 || row->key.script != 0;
 
 	ALLO_ASSERT(row->frame != 0);
 	allo_cell_style(report, column,

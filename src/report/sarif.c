@@ -1,17 +1,8 @@
 #include "report/sarif.h"
 
-#include "base/json_write.h"
-#include "profile/call_walk.h"
-
 #include <stdio.h>
 
 static const char *const levels[] = { "note", "warning", "error" };
-
-struct writer {
-	struct allo_json_out json;
-	const struct allo_evidence *evidence;
-	struct allo_text root;
-};
 
 /* "KEY": {"text": "..."} */
 static void add_message(struct allo_json_out *json, const char *key, const char *text)
@@ -22,34 +13,63 @@ static void add_message(struct allo_json_out *json, const char *key, const char 
 	allo_json_out_end(json);
 }
 
-static void add_rule(struct allo_json_out *json, const struct allo_finding_rule *rule)
+static void begin_member(struct allo_json_out *json, const char *key, char bracket)
 {
+	allo_json_out_key(json, key);
+	allo_json_out_begin(json, bracket);
+}
+
+void allo_sarif_begin(struct allo_sarif *sarif, struct allo_output *out, struct allo_text root,
+		      struct allo_text input)
+{
+	struct allo_json_out *json = &sarif->json;
+
+	*sarif = (struct allo_sarif){ .json = { .out = out, .pretty_depth = 4 },
+				      .root = root,
+				      .input = input };
+	allo_json_out_begin(json, '{');
+	allo_json_out_member_text(json, "$schema",
+				  ALLO_TEXT("https://json.schemastore.org/sarif-2.1.0.json"));
+	allo_json_out_member_text(json, "version", ALLO_TEXT("2.1.0"));
+	begin_member(json, "runs", '[');
+	allo_json_out_begin(json, '{');
+	begin_member(json, "tool", '{');
+	begin_member(json, "driver", '{');
+	allo_json_out_member_text(json, "name", ALLO_TEXT("Allotrope"));
+	allo_json_out_member_text(json, "version", ALLO_TEXT(ALLO_VERSION));
+	begin_member(json, "rules", '[');
+}
+
+void allo_sarif_rule(struct allo_sarif *sarif, const struct allo_sarif_rule *rule)
+{
+	struct allo_json_out *json = &sarif->json;
+
 	allo_json_out_begin(json, '{');
 	allo_json_out_member_text(json, "id", allo_text_of(rule->id));
 	add_message(json, "shortDescription", rule->title);
-	add_message(json, "fullDescription", rule->detects);
-	allo_json_out_key(json, "help");
-	allo_json_out_begin(json, '{');
-	allo_json_out_member_text(json, "text", allo_text_of(rule->advice));
-	allo_json_out_end(json);
+	add_message(json, "fullDescription", rule->about);
+	add_message(json, "help", rule->help);
 	allo_json_out_end(json);
 }
 
-static void add_tool(struct allo_json_out *json)
+/* The results follow the tool with its rules. */
+static void begin_results(struct allo_sarif *sarif)
 {
-	allo_json_out_key(json, "tool");
-	allo_json_out_begin(json, '{');
-	allo_json_out_key(json, "driver");
-	allo_json_out_begin(json, '{');
-	allo_json_out_member_text(json, "name", ALLO_TEXT("Allotrope"));
-	allo_json_out_member_text(json, "version", ALLO_TEXT(ALLO_VERSION));
-	allo_json_out_key(json, "rules");
-	allo_json_out_begin(json, '[');
-	for (size_t i = 0; allo_finding_rules[i]; i++)
-		add_rule(json, allo_finding_rules[i]);
-	allo_json_out_end(json);
-	allo_json_out_end(json);
-	allo_json_out_end(json);
+	if (sarif->has_results)
+		return;
+	sarif->has_results = true;
+	for (int i = 0; i < 3; i++)
+		allo_json_out_end(&sarif->json);
+	begin_member(&sarif->json, "results", '[');
+}
+
+bool allo_path_below(struct allo_text *path, struct allo_text root)
+{
+	if (path->len > root.len && allo_text_starts(*path, root) && path->data[root.len] == '/')
+		*path = allo_text_from(*path, root.len + 1);
+	while (allo_text_skip(path, ALLO_TEXT("./")))
+		continue;
+	return path->len > 0 && path->data[0] != '/';
 }
 
 /* The characters that a path in a URI may have (RFC 3986). */
@@ -60,18 +80,13 @@ static bool is_plain(char c)
 }
 
 /* A path as a URI: relative to the root, or "file:///usr/src/x.c". */
-static void add_uri(struct writer *writer, struct allo_text path)
+static void add_uri(struct allo_sarif *sarif, struct allo_text path)
 {
 	enum { PATH_MOST = 4096 };
 	char uri[3 * PATH_MOST + 8];
 	size_t len = 0;
 
-	if (path.len > writer->root.len && allo_text_starts(path, writer->root) &&
-	    path.data[writer->root.len] == '/')
-		path = allo_text_from(path, writer->root.len + 1);
-	while (allo_text_skip(&path, ALLO_TEXT("./")))
-		continue;
-	if (path.len > 0 && path.data[0] == '/')
+	if (!allo_path_below(&path, sarif->root) && path.len > 0)
 		len = (size_t)sprintf(uri, "file://");
 	for (size_t i = 0; i < path.len && i < PATH_MOST; i++) {
 		if (is_plain(path.data[i]))
@@ -79,132 +94,102 @@ static void add_uri(struct writer *writer, struct allo_text path)
 		else
 			len += (size_t)sprintf(uri + len, "%%%02X", (unsigned char)path.data[i]);
 	}
-	allo_json_out_member_text(&writer->json, "uri", (struct allo_text){ uri, len });
+	allo_json_out_member_text(&sarif->json, "uri", (struct allo_text){ uri, len });
 }
 
-static void add_location(struct writer *writer, struct allo_text name, struct allo_text file,
+static void add_physical_location(struct allo_sarif *sarif, struct allo_text file, uint64_t line)
+{
+	struct allo_json_out *json = &sarif->json;
+
+	begin_member(json, "physicalLocation", '{');
+	begin_member(json, "artifactLocation", '{');
+	add_uri(sarif, file);
+	allo_json_out_end(json);
+	begin_member(json, "region", '{');
+	/* A function without line numbers begins somewhere. */
+	allo_json_out_member_u64(json, "startLine", line > 0 ? line : 1);
+	allo_json_out_end(json);
+	allo_json_out_end(json);
+}
+
+static void add_logical_location(struct allo_json_out *json, struct allo_text name)
+{
+	begin_member(json, "logicalLocations", '[');
+	allo_json_out_begin(json, '{');
+	allo_json_out_member_text(json, "fullyQualifiedName", name);
+	allo_json_out_member_text(json, "kind", ALLO_TEXT("function"));
+	allo_json_out_end(json);
+	allo_json_out_end(json);
+}
+
+static void add_location(struct allo_sarif *sarif, struct allo_text name, struct allo_text file,
 			 uint64_t line)
 {
-	struct allo_json_out *json = &writer->json;
-
-	allo_json_out_begin(json, '{');
-	if (file.len > 0) {
-		allo_json_out_key(json, "physicalLocation");
-		allo_json_out_begin(json, '{');
-		allo_json_out_key(json, "artifactLocation");
-		allo_json_out_begin(json, '{');
-		add_uri(writer, file);
-		allo_json_out_end(json);
-		allo_json_out_key(json, "region");
-		allo_json_out_begin(json, '{');
-		/* A function without line numbers begins somewhere. */
-		allo_json_out_member_u64(json, "startLine", line > 0 ? line : 1);
-		allo_json_out_end(json);
-		allo_json_out_end(json);
-	}
-	if (name.len > 0) {
-		allo_json_out_key(json, "logicalLocations");
-		allo_json_out_begin(json, '[');
-		allo_json_out_begin(json, '{');
-		allo_json_out_member_text(json, "fullyQualifiedName", name);
-		allo_json_out_member_text(json, "kind", ALLO_TEXT("function"));
-		allo_json_out_end(json);
-		allo_json_out_end(json);
-	}
-	allo_json_out_end(json);
+	allo_json_out_begin(&sarif->json, '{');
+	if (file.len > 0)
+		add_physical_location(sarif, file, line);
+	if (name.len > 0)
+		add_logical_location(&sarif->json, name);
+	allo_json_out_end(&sarif->json);
 }
 
-/* Readers show a stack as a list of places; very deep ones are cut. */
-enum { FRAMES_MOST = 100 };
-
-static void add_stack(struct writer *writer, allo_stack_id stack)
+void allo_sarif_location(struct allo_sarif *sarif, struct allo_text name, struct allo_text file,
+			 uint64_t line)
 {
-	const struct allo_profile *profile = writer->evidence->in.profile;
-	struct allo_call_walk walk = { profile, stack, 0 };
-	struct allo_json_out *json = &writer->json;
-	const struct allo_frame *frame;
-	char scratch[ALLO_NAME_SCRATCH];
-	uint32_t call;
-
-	allo_json_out_key(json, "stacks");
-	allo_json_out_begin(json, '[');
-	allo_json_out_begin(json, '{');
-	allo_json_out_key(json, "frames");
-	allo_json_out_begin(json, '[');
-	for (size_t i = 0; i < FRAMES_MOST && (frame = allo_call_walk_next(&walk, &call)); i++) {
-		struct allo_line line = allo_call_line(profile, frame, call);
-
-		allo_json_out_begin(json, '{');
-		allo_json_out_key(json, "location");
-		add_location(writer, allo_call_name(profile, frame, call, scratch),
-			     allo_line_file(profile, line), line.line);
-		allo_json_out_end(json);
-	}
-	allo_json_out_end(json);
-	allo_json_out_end(json);
-	allo_json_out_end(json);
+	sarif->has_location = true;
+	if (file.len > 0)
+		add_location(sarif, name, file, line);
+	else
+		add_location(sarif, name, sarif->input, 0);
 }
 
-static size_t index_of(const struct allo_finding_rule *rule)
+void allo_sarif_begin_result(struct allo_sarif *sarif, const struct allo_sarif_result *result)
 {
-	size_t index = 0;
+	struct allo_json_out *json = &sarif->json;
 
-	while (allo_finding_rules[index] != rule)
-		index++;
-	return index;
+	begin_results(sarif);
+	sarif->has_location = sarif->has_stack = false;
+	allo_json_out_begin(json, '{');
+	allo_json_out_member_text(json, "ruleId", allo_text_of(result->rule));
+	allo_json_out_member_u64(json, "ruleIndex", result->rule_index);
+	allo_json_out_member_text(json, "level", allo_text_of(levels[result->level]));
+	add_message(json, "message", result->message);
+	begin_member(json, "locations", '[');
 }
 
-static void add_site(struct writer *writer, const struct allo_evidence_site *site)
+void allo_sarif_begin_stack(struct allo_sarif *sarif)
 {
-	const struct allo_profile *profile = writer->evidence->in.profile;
+	struct allo_json_out *json = &sarif->json;
 
-	add_location(writer, allo_profile_text(profile, site->key.function),
-		     allo_profile_text(profile, site->key.file),
-		     site->key.function ? site->key.number : 0);
+	sarif->has_stack = true;
+	allo_json_out_end(json);
+	begin_member(json, "stacks", '[');
+	allo_json_out_begin(json, '{');
+	begin_member(json, "frames", '[');
 }
 
-static void add_result(struct writer *writer, const struct allo_finding *found)
+void allo_sarif_frame(struct allo_sarif *sarif, struct allo_text name, struct allo_text file,
+		      uint64_t line)
 {
-	struct allo_json_out *json = &writer->json;
-	char message[2048];
-
-	snprintf(message, sizeof(message), "%s. %s", found->sentence, found->rule->advice);
-	allo_json_out_begin(json, '{');
-	allo_json_out_member_text(json, "ruleId", allo_text_of(found->rule->id));
-	allo_json_out_member_u64(json, "ruleIndex", index_of(found->rule));
-	allo_json_out_member_text(json, "level", allo_text_of(levels[found->severity]));
-	add_message(json, "message", message);
-	allo_json_out_key(json, "locations");
-	allo_json_out_begin(json, '[');
-	if (found->site)
-		add_site(writer, found->site);
-	allo_json_out_end(json);
-	if (found->site)
-		add_stack(writer, found->stack);
-	allo_json_out_end(json);
+	allo_json_out_begin(&sarif->json, '{');
+	allo_json_out_key(&sarif->json, "location");
+	add_location(sarif, name, file, line);
+	allo_json_out_end(&sarif->json);
 }
 
-void allo_sarif_write(struct allo_output *out, const struct allo_findings *findings,
-		      const struct allo_evidence *evidence, struct allo_text root)
+void allo_sarif_end_result(struct allo_sarif *sarif)
 {
-	struct writer writer = { { .out = out, .pretty_depth = 4 }, evidence, root };
-	struct allo_json_out *json = &writer.json;
+	if (!sarif->has_location)
+		allo_sarif_location(sarif, ALLO_TEXT(""), ALLO_TEXT(""), 0);
+	/* The list of locations, or of frames with the stack and the list of stacks. */
+	for (int i = 0; i < (sarif->has_stack ? 3 : 1); i++)
+		allo_json_out_end(&sarif->json);
+	allo_json_out_end(&sarif->json);
+}
 
-	allo_json_out_begin(json, '{');
-	allo_json_out_member_text(json, "$schema",
-				  ALLO_TEXT("https://json.schemastore.org/sarif-2.1.0.json"));
-	allo_json_out_member_text(json, "version", ALLO_TEXT("2.1.0"));
-	allo_json_out_key(json, "runs");
-	allo_json_out_begin(json, '[');
-	allo_json_out_begin(json, '{');
-	add_tool(json);
-	allo_json_out_key(json, "results");
-	allo_json_out_begin(json, '[');
-	for (size_t i = 0; i < findings->list.len; i++)
-		add_result(&writer, &findings->list.at[i]);
-	allo_json_out_end(json);
-	allo_json_out_end(json);
-	allo_json_out_end(json);
-	allo_json_out_end(json);
-	allo_output_byte(out, '\n');
+void allo_sarif_end(struct allo_sarif *sarif)
+{
+	begin_results(sarif);
+	while (sarif->json.depth > 0)
+		allo_json_out_end(&sarif->json);
 }

@@ -2,7 +2,7 @@
 #include "report/screen.h"
 
 #include "base/defer.h"
-#include "base/output.h"
+#include "base/io/output.h"
 #include "base/utf8.h"
 #include "report/terminal.h"
 

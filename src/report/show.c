@@ -62,6 +62,40 @@ static void cut_part(struct allo_output *out, struct allo_text part, size_t colu
 	put_cut(out, part, columns, place <= columns / 2 ? place : 0, ellipsis);
 }
 
+/* The first call of a chain, "burst > std::vector<char>::insert"; empty: it is no chain. */
+static struct allo_text first_call(struct allo_text text)
+{
+	size_t depth = 0;
+
+	for (size_t i = 0; i + 2 < text.len; i++) {
+		char c = text.data[i];
+
+		if (c == '<' || c == '(')
+			depth++;
+		else if (depth > 0 && (c == '>' || c == ')'))
+			depth--;
+		else if (depth == 0 && memcmp(text.data + i, " > ", 3) == 0)
+			return (struct allo_text){ text.data, i };
+	}
+	return (struct allo_text){ "", 0 };
+}
+
+/* A chain keeps its first call, which is responsible, if a part of the others fits, too. */
+static bool cut_chain(struct allo_output *out, struct allo_text text, size_t columns, bool is_ascii)
+{
+	enum { OTHERS = 8 };
+	static const struct allo_text arrow = ALLO_TEXT_INIT(" > ");
+	struct allo_text first = first_call(text);
+	size_t used = allo_utf8_columns(first) + arrow.len;
+
+	if (first.len == 0 || used + OTHERS > columns)
+		return false;
+	allo_output_printable(out, first);
+	allo_output_text(out, arrow);
+	allo_show_cut(out, allo_text_from(text, first.len + arrow.len), columns - used, is_ascii);
+	return true;
+}
+
 void allo_show_cut(struct allo_output *out, struct allo_text text, size_t columns, bool is_ascii)
 {
 	const char *ellipsis = is_ascii ? "..." : "\xe2\x80\xa6"; /* U+2026 */
@@ -72,6 +106,8 @@ void allo_show_cut(struct allo_output *out, struct allo_text text, size_t column
 		allo_output_printable(out, text);
 		return;
 	}
+	if (cut_chain(out, text, columns, is_ascii))
+		return;
 	part = allo_text_from(text, last_part(text));
 	last = allo_utf8_columns(part);
 	if (part.len == text.len || last <= back || columns <= 4 * dots) {
@@ -84,16 +120,34 @@ void allo_show_cut(struct allo_output *out, struct allo_text text, size_t column
 	}
 }
 
+/* Whether a word is a number, as in "(4.5" and "~12". */
+static bool is_number(struct allo_text word)
+{
+	while (word.len > 0 && strchr("(~+-", word.data[0]))
+		word = allo_text_from(word, 1);
+	return word.len > 0 && allo_is_digit(word.data[0]) &&
+	       allo_is_digit(word.data[word.len - 1]);
+}
+
+static size_t end_of_word(struct allo_text text, size_t at)
+{
+	while (at < text.len && text.data[at] != ' ')
+		at++;
+	return at;
+}
+
 struct allo_text allo_show_next(struct allo_text *rest)
 {
 	struct allo_text part = *rest;
-	size_t len = 0;
+	size_t from = 0, len;
 
-	while (len < part.len && part.data[len] == ' ')
-		len++;
-	while (len < part.len &&
-	       (part.data[len] != ' ' || (len > 0 && allo_is_digit(part.data[len - 1]))))
-		len++;
+	while (from < part.len && part.data[from] == ' ')
+		from++;
+	len = end_of_word(part, from);
+	while (len < part.len && is_number((struct allo_text){ part.data + from, len - from })) {
+		from = len + 1;
+		len = end_of_word(part, from);
+	}
 	part.len = len;
 	*rest = allo_text_from(*rest, len);
 	return part;
@@ -111,7 +165,7 @@ void allo_show_flow(struct allo_output *out, struct allo_text text, size_t at, s
 			column = at;
 			part = allo_text_trim(part);
 		}
-		allo_output_printable(out, part);
+		allo_show_cut(out, part, width > column ? width - column : 0, false);
 		column += allo_utf8_columns(part);
 	}
 }

@@ -47,6 +47,19 @@ static void put_text(const struct allo_table *table, const struct layout *layout
 		allo_show_cut(out, text, layout->widths[column], false);
 }
 
+/* The columns of the longest part of a text that is not broken. */
+static size_t longest_part(struct allo_text text)
+{
+	size_t longest = 0;
+
+	while (text.len > 0) {
+		size_t columns = allo_utf8_columns(allo_text_trim(allo_show_next(&text)));
+
+		longest = columns > longest ? columns : longest;
+	}
+	return longest;
+}
+
 /* Pads the text to the width of its column, or cuts it. */
 static void put_cell(const struct allo_table *table, const struct layout *layout,
 		     struct allo_output *out, size_t column, const struct allo_table_cell *cell,
@@ -70,11 +83,39 @@ static void put_cell(const struct allo_table *table, const struct layout *layout
 	allo_output_string(out, is_last ? "\n" : "  ");
 }
 
+/* A name of less than 20 columns says nothing: a line that is too long is better. */
+enum { LEAST_ROOM = 20 };
+
+/* The columns that the last cell of some row needs at least. */
+static size_t least_room(const struct allo_table *table)
+{
+	size_t least = LEAST_ROOM;
+
+	for (size_t i = table->columns; i <= table->cells.len && table->is_wrapped;
+	     i += table->columns) {
+		size_t part = longest_part(table->cells.at[i - 1].text);
+
+		least = part > least ? part : least;
+	}
+	return least;
+}
+
+/* The last column stands below the others, which have the whole line: the one before it is cut. */
+static void move_below(const struct allo_table *table, struct layout *layout)
+{
+	enum { INDENT = 4 };
+	size_t last = table->columns - 1, used = layout->last_at - 2;
+
+	layout->is_below = true;
+	layout->last_at = table->indent + INDENT;
+	if (last > 0 && used > table->max_width &&
+	    layout->widths[last - 1] > used - table->max_width)
+		layout->widths[last - 1] -= used - table->max_width;
+}
+
 static void measure(const struct allo_table *table, struct layout *layout)
 {
-	/* A name of less than 20 columns says nothing: a line that is too long is better. */
-	enum { LEAST = 20 };
-	size_t last = table->columns - 1;
+	size_t last = table->columns - 1, least = least_room(table);
 
 	for (size_t i = 0; i < table->columns; i++)
 		layout->widths[i] = table->min_width[i];
@@ -89,12 +130,11 @@ static void measure(const struct allo_table *table, struct layout *layout)
 		layout->last_at += layout->widths[i] + 2;
 	if (table->max_width == 0)
 		return;
-	layout->is_below = table->is_wrapped && table->max_width < layout->last_at + LEAST;
-	if (layout->is_below)
-		layout->last_at = table->indent + 4;
-	layout->last_room = table->max_width > layout->last_at + LEAST
+	if (table->is_wrapped && table->max_width < layout->last_at + least)
+		move_below(table, layout);
+	layout->last_room = table->max_width > layout->last_at + LEAST_ROOM
 				    ? table->max_width - layout->last_at
-				    : LEAST;
+				    : LEAST_ROOM;
 	if (layout->widths[last] > layout->last_room)
 		layout->widths[last] = layout->last_room;
 }

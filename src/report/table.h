@@ -5,7 +5,7 @@
 #define ALLO_REPORT_TABLE_H
 
 #include "base/arena.h"
-#include "base/output.h"
+#include "base/io/output.h"
 #include "base/vec.h"
 
 enum { ALLO_TABLE_COLUMNS = 24 };

@@ -1,3 +1,4 @@
+/* allocator_name.c - by the libraries that the process has mapped, and then by the program. */
 #include "run/allocator_name.h"
 
 #include "run/elf_symbols.h"
@@ -29,11 +30,27 @@ static const char *name_by_libraries(const struct allo_vmas *vmas)
 	return "";
 }
 
+/* The program defines it or does not run without it; weak imports ask whether it is there. */
+static bool has(const struct allo_elf_symbol *symbol)
+{
+	return symbol->is_defined || symbol->is_needed;
+}
+
+enum { JEMALLOC, RUST_JEMALLOC, TCMALLOC, MIMALLOC, MALLOC, COUNT };
+
+/* NULL: none of the known ones. */
+static const char *name_by_symbols(const struct allo_elf_symbol symbols[COUNT])
+{
+	if (has(&symbols[JEMALLOC]) || has(&symbols[RUST_JEMALLOC]))
+		return "jemalloc";
+	if (has(&symbols[TCMALLOC]))
+		return "tcmalloc";
+	return has(&symbols[MIMALLOC]) ? "mimalloc" : NULL;
+}
+
 /* An allocator in the program precedes those of libraries; NULL: there is none. */
 static const char *name_by_program(uint64_t pid)
 {
-	enum { JEMALLOC, RUST_JEMALLOC, TCMALLOC, MIMALLOC, MALLOC, COUNT };
-	bool is_go;
 	struct allo_elf_symbol symbols[COUNT] = {
 		[JEMALLOC] = { .name = "mallctl" },
 		[RUST_JEMALLOC] = { .name = "_rjem_mallctl" },
@@ -41,7 +58,9 @@ static const char *name_by_program(uint64_t pid)
 		[MIMALLOC] = { .name = "mi_malloc" },
 		[MALLOC] = { .name = "malloc" },
 	};
+	const char *name;
 	char path[64];
+	bool is_go;
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%" PRIu64 "/exe", pid);
@@ -49,17 +68,15 @@ static const char *name_by_program(uint64_t pid)
 	if (fd < 0)
 		return NULL;
 	allo_elf_find_symbols(fd, symbols, COUNT);
+	name = name_by_symbols(symbols);
+	/* Only functions that libraries call as well are among the dynamic symbols. */
+	if (!name && symbols[MALLOC].is_defined && allo_elf_find_static_symbols(fd, symbols, COUNT))
+		name = name_by_symbols(symbols);
 	is_go = allo_elf_has_note(fd, ALLO_GO);
 	close(fd);
 	if (is_go)
 		return ALLO_GO;
-	if (symbols[JEMALLOC].is_defined || symbols[RUST_JEMALLOC].is_defined)
-		return "jemalloc";
-	if (symbols[TCMALLOC].is_defined)
-		return "tcmalloc";
-	if (symbols[MIMALLOC].is_defined)
-		return "mimalloc";
-	return symbols[MALLOC].is_defined ? "" : NULL;
+	return !name && symbols[MALLOC].is_defined ? "" : name;
 }
 
 const char *allo_allocator_name(const struct allo_vmas *vmas, uint64_t pid)

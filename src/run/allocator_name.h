@@ -6,8 +6,8 @@
 
 #include "ledger/vmas.h"
 
-/* "glibc", "jemalloc", "tcmalloc" or "mimalloc", from the loaded libraries and the dynamic symbols
- * of the program; ALLO_GO for a Go program; "" for any other. */
+/* "glibc", "jemalloc", "tcmalloc" or "mimalloc", from the loaded libraries and the symbols of the
+ * program; ALLO_GO for a Go program; "" for any other. */
 const char *allo_allocator_name(const struct allo_vmas *vmas, uint64_t pid);
 
 #endif

@@ -4,31 +4,60 @@
 #include "base/defer.h"
 #include "run/elf_symbols.h"
 
+#include <fcntl.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct {
 	const char *function, *name;
+	bool is_recorded; /* the runtime patches it, or says why not */
 } known[] = {
-	{ "mi_malloc", "mimalloc" },     { "je_malloc", "jemalloc" },
-	{ "_rjem_malloc", "jemalloc" },  { "tc_malloc", "tcmalloc" },
-	{ "rpmalloc", "rpmalloc" },      { "sn_malloc", "snmalloc" },
-	{ "sn_rust_alloc", "snmalloc" }, { "nedmalloc", "nedmalloc" },
-	{ "dlmalloc", "dlmalloc" },      { "tlsf_malloc", "TLSF" },
+	{ "mi_malloc", "mimalloc", true },        { "mi_malloc_aligned", "mimalloc", true },
+	{ "je_malloc", "jemalloc", true },        { "_rjem_malloc", "jemalloc", true },
+	{ "duckdb_je_malloc", "jemalloc", true }, { "tc_malloc", "tcmalloc", true },
+	{ "rpmalloc", "rpmalloc", false },        { "sn_malloc", "snmalloc", false },
+	{ "sn_rust_alloc", "snmalloc", false },   { "nedmalloc", "nedmalloc", false },
+	{ "dlmalloc", "dlmalloc", false },        { "tlsf_malloc", "TLSF", false },
 };
 
 enum { KNOWN = sizeof(known) / sizeof(*known) };
 
 /* Functions. */
 
-static const char *find_function(const struct allo_elf_symbol *symbols)
+/* The number of the first function that the program defines or imports; KNOWN: there is none. */
+static unsigned find_function(const struct allo_elf_symbol *symbols)
 {
-	for (unsigned i = 0; i < KNOWN; i++) {
-		if (symbols[i].is_defined || symbols[i].is_needed)
-			return known[i].name;
-	}
-	return NULL;
+	unsigned i = 0;
+
+	while (i < KNOWN && !symbols[i].is_defined && !symbols[i].is_needed)
+		i++;
+	return i;
+}
+
+/* The symbols of a debug file with the same build-id, where the runtime looks, too. */
+static bool find_debug_symbols(int fd, struct allo_elf_symbol *symbols)
+{
+	unsigned char id[64];
+	size_t len = allo_elf_build_id(fd, id, sizeof(id));
+	char path[2 * sizeof(id) + 64];
+	int at = snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/"), debug;
+	bool is_there;
+
+	if (len < 2)
+		return false;
+	for (size_t i = 0; i < len; i++)
+		at += snprintf(path + at, sizeof(path) - (size_t)at, i == 0 ? "%02x/" : "%02x",
+			       id[i]);
+	snprintf(path + at, sizeof(path) - (size_t)at, ".debug");
+	debug = open(path, O_RDONLY | O_CLOEXEC);
+	if (debug < 0)
+		return false;
+	is_there = allo_elf_find_static_symbols(debug, symbols, KNOWN);
+	close(debug);
+	return is_there;
 }
 
 /* Messages.  Around "malloc", so that this program does not contain them itself. */
@@ -119,16 +148,35 @@ static const char *find_message(int fd)
 	return name;
 }
 
-const char *allo_direct_allocator(int fd)
+/* A stripped program whose malloc is exported has the messages of what is behind it. */
+static struct allo_direct_allocator find_stripped(int fd)
+{
+	struct allo_elf_symbol malloc_symbol = { .name = "malloc" };
+	const char *name = NULL;
+
+	allo_elf_find_symbols(fd, &malloc_symbol, 1);
+	if (!malloc_symbol.is_defined)
+		name = find_message(fd);
+	return (struct allo_direct_allocator){ .name = name, .is_stripped = true };
+}
+
+struct allo_direct_allocator allo_direct_allocator_find(int fd)
 {
 	struct allo_elf_symbol symbols[KNOWN] = { 0 };
-	const char *name;
-	bool is_stripped;
+	struct allo_direct_allocator none = { 0 };
+	bool has_symbols;
+	unsigned found;
 
 	for (unsigned i = 0; i < KNOWN; i++)
 		symbols[i].name = known[i].function;
 	allo_elf_find_symbols(fd, symbols, KNOWN);
-	is_stripped = !allo_elf_find_static_symbols(fd, symbols, KNOWN);
-	name = find_function(symbols);
-	return name || !is_stripped ? name : find_message(fd);
+	has_symbols = allo_elf_find_static_symbols(fd, symbols, KNOWN) ||
+		      find_debug_symbols(fd, symbols);
+	found = find_function(symbols);
+	if (found == KNOWN)
+		return has_symbols ? none : find_stripped(fd);
+	return (struct allo_direct_allocator){
+		.name = known[found].name,
+		.is_recorded = known[found].is_recorded,
+	};
 }

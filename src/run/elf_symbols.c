@@ -1,7 +1,9 @@
+/*
+ * elf_symbols.c - reads sections, the hash table, symbols and notes by pread(): nothing is mapped.
+ */
 #include "run/elf_symbols.h"
 
 #include "base/defer.h"
-#include "run/elf_gnu_hash.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -17,16 +19,6 @@ enum {
 	NAME_ROOM = 64,          /* longer names are none that anybody looks for */
 	MAX_HEADERS = 64 * 1024, /* bytes of program headers that the kernel reads */
 	MAX_NOTES = 64 * 1024,
-};
-
-/* A section of symbols, and the section of their names. */
-struct table {
-	int fd;
-	uint64_t at, count; /* the symbols */
-	uint64_t names_at, names_len;
-	char *names; /* of all symbols, if they were read; a NUL follows */
-	bool has_hash;
-	struct allo_elf_hash hash;
 };
 
 size_t allo_elf_read(int fd, unsigned long long at, void *out, size_t len)
@@ -45,11 +37,122 @@ size_t allo_elf_read(int fd, unsigned long long at, void *out, size_t len)
 	return have;
 }
 
+/*
+ * Symbols by the hash table.
+ *
+ * Large programs export tens of thousands of symbols.  The section .gnu.hash, which the dynamic
+ * linker uses, finds one of them with three short reads.  Each look-up reads at most the section.
+ */
+
+struct gnu_hash {
+	int fd;
+	uint64_t buckets_at, chains_at, end; /* offsets in the file */
+	uint32_t bucket_count;
+	uint32_t first; /* number of the first symbol in the table; imports come before */
+};
+
+/* The symbols that may have a name, one after the other. */
+struct hash_chain {
+	const struct gnu_hash *hash;
+	uint32_t code;   /* hash of the name */
+	uint64_t symbol; /* number of the next one; 0: there is none */
+};
+
+/* The section begins with these; filter words, buckets and chains follow. */
+struct hash_head {
+	uint32_t bucket_count, first, filter_count, filter_shift;
+};
+
+/* Reads a 32-bit word inside of the section. */
+static bool read_word(const struct gnu_hash *hash, uint64_t at, uint32_t *word)
+{
+	return at <= hash->end - sizeof(*word) &&
+	       allo_elf_read(hash->fd, at, word, sizeof(*word)) == sizeof(*word);
+}
+
+/* False if the section is damaged. */
+static bool open_hash(struct gnu_hash *hash, int fd, const Elf64_Shdr *section)
+{
+	struct hash_head head;
+	uint64_t filter_bytes, bucket_bytes;
+
+	if (section->sh_size < sizeof(head) || section->sh_offset > INT64_MAX ||
+	    section->sh_size > INT64_MAX - section->sh_offset ||
+	    allo_elf_read(fd, section->sh_offset, &head, sizeof(head)) != sizeof(head))
+		return false;
+	filter_bytes = head.filter_count * sizeof(uint64_t);
+	bucket_bytes = head.bucket_count * sizeof(uint32_t);
+	*hash = (struct gnu_hash){
+		.fd = fd,
+		.buckets_at = section->sh_offset + sizeof(head) + filter_bytes,
+		.chains_at = section->sh_offset + sizeof(head) + filter_bytes + bucket_bytes,
+		.end = section->sh_offset + section->sh_size,
+		.bucket_count = head.bucket_count,
+		.first = head.first,
+	};
+	return head.bucket_count > 0 && head.first > 0 &&
+	       filter_bytes + bucket_bytes <= section->sh_size - sizeof(head);
+}
+
+/* The hash function of the format. */
+static uint32_t code_of(const char *name)
+{
+	uint32_t code = 5381;
+
+	for (; *name; name++)
+		code = code * 33 + (unsigned char)*name;
+	return code;
+}
+
+static struct hash_chain look_up_hash(const struct gnu_hash *hash, const char *name)
+{
+	struct hash_chain chain = { .hash = hash, .code = code_of(name) };
+	uint32_t bucket = chain.code % hash->bucket_count, symbol;
+
+	if (read_word(hash, hash->buckets_at + bucket * sizeof(symbol), &symbol) &&
+	    symbol >= hash->first)
+		chain.symbol = symbol;
+	return chain;
+}
+
+/* A word of a chain is the symbol's hash; its lowest bit marks the end of the chain instead. */
+/* False at the end. */
+static bool next_in_chain(struct hash_chain *chain, uint64_t *symbol)
+{
+	const struct gnu_hash *hash = chain->hash;
+	uint32_t word;
+
+	while (chain->symbol != 0) {
+		*symbol = chain->symbol;
+		if (!read_word(hash, hash->chains_at + (*symbol - hash->first) * sizeof(word),
+			       &word)) {
+			chain->symbol = 0;
+			return false;
+		}
+		chain->symbol = word & 1 ? 0 : *symbol + 1;
+		if ((word | 1) == (chain->code | 1))
+			return true;
+	}
+	return false;
+}
+
+/* Tables. */
+
+/* A section of symbols, and the section of their names. */
+struct table {
+	int fd;
+	uint64_t at, count; /* the symbols */
+	uint64_t names_at, names_len;
+	char *names; /* of all symbols, if they were read; a NUL follows */
+	bool has_hash;
+	struct gnu_hash hash;
+};
+
 static void find_hash(struct table *table, const Elf64_Shdr *sections, size_t count)
 {
 	for (size_t i = 0; i < count && !table->has_hash; i++)
 		table->has_hash = sections[i].sh_type == SHT_GNU_HASH &&
-				  allo_elf_hash_open(&table->hash, table->fd, &sections[i]);
+				  open_hash(&table->hash, table->fd, &sections[i]);
 }
 
 static bool take_section(struct table *table, const Elf64_Shdr *sections, size_t count, size_t own)
@@ -161,11 +264,11 @@ static void scan(const struct table *table, uint64_t end, struct allo_elf_symbol
 static void look_up(const struct table *table, struct allo_elf_symbol *wanted, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		struct allo_elf_chain chain = allo_elf_hash_look_up(&table->hash, wanted[i].name);
+		struct hash_chain chain = look_up_hash(&table->hash, wanted[i].name);
 		uint64_t number;
 		Elf64_Sym symbol;
 
-		while (allo_elf_chain_next(&chain, &number)) {
+		while (next_in_chain(&chain, &number)) {
 			if (number < table->count &&
 			    allo_elf_read(table->fd, table->at + number * sizeof(symbol), &symbol,
 					  sizeof(symbol)) == sizeof(symbol))
@@ -222,36 +325,68 @@ static size_t padded(size_t size)
 	return (size + 3) / 4 * 4;
 }
 
-/* Names include a NUL. */
-static bool has_owner(const char *notes, size_t len, const char *owner)
-{
-	size_t name_len = strlen(owner) + 1, at = 0;
-	Elf64_Nhdr note;
+/* A note; `owner` and `data` point into the notes. */
+struct note {
+	uint32_t type;
+	const char *owner, *data;
+	size_t owner_len, data_len;
+};
 
-	while (len - at >= sizeof(note)) {
-		memcpy(&note, notes + at, sizeof(note));
-		at += sizeof(note);
-		if (note.n_namesz >= name_len && len - at >= name_len &&
-		    memcmp(notes + at, owner, name_len) == 0)
+/* Takes the note at *at; false at the end, and for a damaged one. */
+static bool next_note(const char *notes, size_t len, size_t *at, struct note *note)
+{
+	Elf64_Nhdr head;
+	size_t owner_size, data_size;
+
+	if (len - *at < sizeof(head))
+		return false;
+	memcpy(&head, notes + *at, sizeof(head));
+	*at += sizeof(head);
+	owner_size = padded(head.n_namesz);
+	data_size = padded(head.n_descsz);
+	if (owner_size + data_size > len - *at)
+		return false;
+	*note = (struct note){ head.n_type, notes + *at, notes + *at + owner_size, head.n_namesz,
+			       head.n_descsz };
+	*at += owner_size + data_size;
+	return true;
+}
+
+/* Finds a note by its owner, whose length includes a NUL, and its type (0: any). */
+static bool find_note(const char *notes, size_t len, const char *owner, uint32_t type,
+		      struct note *note)
+{
+	size_t at = 0, owner_len = strlen(owner) + 1;
+
+	while (next_note(notes, len, &at, note)) {
+		if (note->owner_len >= owner_len && memcmp(note->owner, owner, owner_len) == 0 &&
+		    (type == 0 || note->type == type))
 			return true;
-		if (padded(note.n_namesz) + padded(note.n_descsz) > len - at)
-			return false;
-		at += padded(note.n_namesz) + padded(note.n_descsz);
 	}
 	return false;
 }
 
-static bool segment_has_owner(int fd, const Elf64_Phdr *header, const char *owner)
+/* Copies the data of a note, up to `room` bytes. */
+static bool read_note(int fd, const Elf64_Phdr *header, const char *owner, uint32_t type,
+		      unsigned char *data, size_t *room)
 {
 	ALLO_DEFER(allo_free_pointer)
 	char *notes = header->p_filesz <= MAX_NOTES ? malloc(header->p_filesz + 1) : NULL;
+	struct note note;
 
-	return notes &&
-	       has_owner(notes, allo_elf_read(fd, header->p_offset, notes, header->p_filesz),
-			 owner);
+	if (!notes ||
+	    !find_note(notes, allo_elf_read(fd, header->p_offset, notes, header->p_filesz), owner,
+		       type, &note))
+		return false;
+	if (note.data_len < *room)
+		*room = note.data_len;
+	if (*room > 0)
+		memcpy(data, note.data, *room);
+	return true;
 }
 
-bool allo_elf_has_note(int fd, const char *owner)
+static bool find_in_file(int fd, const char *owner, uint32_t type, unsigned char *data,
+			 size_t *room)
 {
 	ALLO_DEFER(allo_free_pointer) Elf64_Phdr *headers = NULL;
 	bool is_there = false;
@@ -261,6 +396,16 @@ bool allo_elf_has_note(int fd, const char *owner)
 		return false;
 	for (size_t i = 0; i < count && !is_there; i++)
 		is_there = headers[i].p_type == PT_NOTE &&
-			   segment_has_owner(fd, &headers[i], owner);
+			   read_note(fd, &headers[i], owner, type, data, room);
 	return is_there;
+}
+
+bool allo_elf_has_note(int fd, const char *owner)
+{
+	return find_in_file(fd, owner, 0, NULL, &(size_t){ 0 });
+}
+
+size_t allo_elf_build_id(int fd, unsigned char *id, size_t room)
+{
+	return find_in_file(fd, ELF_NOTE_GNU, NT_GNU_BUILD_ID, id, &room) ? room : 0;
 }

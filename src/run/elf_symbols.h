@@ -25,6 +25,9 @@ bool allo_elf_find_static_symbols(int fd, struct allo_elf_symbol *symbols, size_
 /* Whether the program has a note of this owner, such as "Go". */
 bool allo_elf_has_note(int fd, const char *owner);
 
+/* Reads the build-id of a program; returns its length, or 0 if it has none. */
+size_t allo_elf_build_id(int fd, unsigned char *id, size_t room);
+
 /* Reads the program headers, to be freed. */
 bool allo_elf_read_headers(int fd, Elf64_Phdr **headers, size_t *count);
 

@@ -4,10 +4,11 @@
 #include "base/defer.h"
 #include "base/text.h"
 #include "profile/naming.h"
-#include "replay/recording.h"
+#include "replay/recording/recording.h"
 #include "run/name_pattern.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,24 +55,40 @@ char *allo_family_find(const struct allo_recordings *recordings, const char *out
 	return NULL;
 }
 
-/* Renames a recording to "FOLDER/PROGRAM.PID.allo", unless that exists. */
+enum { MAX_NUMBERS = 99 }; /* of recordings with one name and pid */
+
+static bool rename_to(struct allo_recordings *recordings, struct allo_recorded *recorded,
+		      const char *path)
+{
+	const char *kept = allo_arena_copy(&recordings->arena, path, strlen(path));
+
+	if (!kept || renameat2(AT_FDCWD, recorded->path, AT_FDCWD, kept, RENAME_NOREPLACE) != 0)
+		return false;
+	recorded->path = kept;
+	return true;
+}
+
+/* Renames a recording to "FOLDER/PROGRAM.PID.allo" or, if the process has executed a program of the
+ * same name, to "FOLDER/PROGRAM.PID.2.allo". */
 static void rename_in(struct allo_recordings *recordings, struct allo_recorded *recorded,
 		      const char *folder)
 {
 	ALLO_DEFER(allo_recording_close) struct allo_recording recording = { 0 };
-	ALLO_DEFER(allo_free_pointer) char *path = NULL;
 	struct allo_error err = { 0 };
-	const char *kept;
+	bool is_done = !allo_recording_open_file(&recording, recorded->path, NULL, &err);
 
-	if (!allo_recording_open_file(&recording, recorded->path, NULL, &err))
-		return;
-	if (asprintf(&path, "%s/%.*s.%u.allo", folder,
-		     ALLO_TEXT_ARG(allo_recording_program_name(&recording)),
-		     recording.head.pid) < 0)
-		path = NULL;
-	kept = path ? allo_arena_copy(&recordings->arena, path, strlen(path)) : NULL;
-	if (kept && renameat2(AT_FDCWD, recorded->path, AT_FDCWD, kept, RENAME_NOREPLACE) == 0)
-		recorded->path = kept;
+	for (int i = 1; i <= MAX_NUMBERS && !is_done; i++) {
+		ALLO_DEFER(allo_free_pointer) char *path = NULL;
+		char number[16] = "";
+
+		if (i > 1)
+			snprintf(number, sizeof(number), ".%d", i);
+		if (asprintf(&path, "%s/%.*s.%u%s.allo", folder,
+			     ALLO_TEXT_ARG(allo_recording_program_name(&recording)),
+			     recording.head.pid, number) < 0)
+			path = NULL;
+		is_done = !path || rename_to(recordings, recorded, path) || errno != EEXIST;
+	}
 }
 
 /* Whether the recording was stopped, rather than ended by exec. */

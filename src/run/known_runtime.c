@@ -1,3 +1,7 @@
+/*
+ * known_runtime.c - the table of language runtimes, and the names by which a program or its
+ * libraries tell one.
+ */
 #include "run/known_runtime.h"
 
 #include "run/elf_symbols.h"
@@ -8,12 +12,6 @@ const struct allo_known_runtime allo_known_runtimes[ALLO_KNOWN_RUNTIMES] = {
 	  .is = "is a Go program, which does not use malloc",
 	  .advice = "import net/http/pprof in it, and run 'allo top "
 		    "http://HOST:PORT/debug/pprof/heap'" },
-	{ .name = "CPython",
-	  .symbol = "Py_BytesMain",
-	  .variable = "PYTHONMALLOC",
-	  .is = "is CPython, which keeps small objects in its own arenas",
-	  .advice = "set PYTHONMALLOC=malloc to record each object, and PYTHONPERFSUPPORT=1 (3.12 "
-		    "and later) to see Python functions" },
 	{ .name = "Node.js",
 	  .symbol = "_ZN4node5StartEiPPc", /* node::Start(int, char**) */
 	  .variable = "NODE_OPTIONS",
@@ -29,10 +27,6 @@ const struct allo_known_runtime allo_known_runtimes[ALLO_KNOWN_RUNTIMES] = {
 	  .symbol = "luaJIT_setmode",
 	  .is = "is LuaJIT, which maps its heap itself",
 	  .advice = "add --track malloc,new,mmap to record that" },
-	{ .name = "PartitionAlloc",
-	  .symbol = "ChromeMain",
-	  .is = "has PartitionAlloc, which the runtime does not see",
-	  .advice = "add --track malloc,new,mmap to record the memory that it maps" },
 };
 
 const struct allo_known_runtime *allo_known_runtime_find(int fd)

@@ -8,7 +8,7 @@
 
 #define ALLO_GO "Go" /* name of the runtime, and owner of a note in its programs */
 
-enum { ALLO_KNOWN_RUNTIMES = 6 };
+enum { ALLO_KNOWN_RUNTIMES = 4 };
 
 struct allo_known_runtime {
 	const char *name;
@@ -16,7 +16,7 @@ struct allo_known_runtime {
 	const char *symbol, *note;
 	/* Users who set this variable do not need the advice; NULL: none. */
 	const char *variable;
-	const char *is;     /* "is CPython, which ..." */
+	const char *is;     /* "is Node.js, which ..." */
 	const char *advice; /* the next step */
 };
 

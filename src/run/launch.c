@@ -1,3 +1,4 @@
+/* launch.c - fork, the terminal, job control, signals, and the status at the end. */
 #include "run/launch.h"
 
 #include <errno.h>

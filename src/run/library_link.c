@@ -29,11 +29,11 @@ static char *make_folder(const char *parent)
 }
 
 /* The link has the name of the library, by which the runtime finds it in LD_PRELOAD. */
-static char *make_link(const char *folder, const char *library)
+static char *make_link(const char *folder, const char *library, enum allo_libc libc)
 {
 	char *path;
 
-	if (asprintf(&path, "%s/liballo.so.0", folder) < 0)
+	if (asprintf(&path, "%s/%s", folder, allo_runtime_name(libc)) < 0)
 		return NULL;
 	if (symlink(library, path) == 0)
 		return path;
@@ -41,25 +41,42 @@ static char *make_link(const char *folder, const char *library)
 	return NULL;
 }
 
+/* For the programs of another C library that the program executes. */
+static char *make_other_link(const char *folder, const char *library, enum allo_libc libc)
+{
+	enum allo_libc other = libc == ALLO_LIBC_GLIBC ? ALLO_LIBC_MUSL : ALLO_LIBC_GLIBC;
+	const char *slash = strrchr(library, '/');
+	char *beside, *link = NULL;
+
+	if (!slash || asprintf(&beside, "%.*s/%s", (int)(slash - library), library,
+			       allo_runtime_name(other)) < 0)
+		return NULL;
+	if (access(beside, R_OK) == 0)
+		link = make_link(folder, beside, other);
+	free(beside);
+	return link;
+}
+
 bool allo_library_link_make(struct allo_library_link *link, const char *library,
-			    struct allo_error *err)
+			    enum allo_libc libc, struct allo_error *err)
 {
 	const char *const parents[] = { getenv("TMPDIR"), "/tmp", "/dev/shm" };
 
 	for (size_t i = 0; i < sizeof(parents) / sizeof(*parents); i++) {
 		link->folder = make_folder(parents[i]);
-		link->path = link->folder ? make_link(link->folder, library) : NULL;
-		if (link->path)
+		link->path = link->folder ? make_link(link->folder, library, libc) : NULL;
+		if (link->path) {
+			link->other = make_other_link(link->folder, library, libc);
 			return true;
+		}
 		if (link->folder)
 			rmdir(link->folder);
 		allo_library_link_done(link);
 	}
-	allo_fail(
-		err, ALLO_IO, ALLO_NOWHERE,
-		"cannot preload %.100s: its path has a space, ':' or '$', and a link to it cannot "
-		"be made in $TMPDIR, /tmp or /dev/shm",
-		library);
+	allo_fail(err, ALLO_IO, ALLO_NOWHERE,
+		  "cannot make a link in $TMPDIR, /tmp or /dev/shm to preload this library, whose "
+		  "path has a space, ':' or '$': %s",
+		  library);
 	return allo_hint(err, "set TMPDIR to a directory that can be written to, without these "
 			      "characters in its path");
 }
@@ -68,6 +85,8 @@ void allo_library_link_remove(struct allo_library_link *link)
 {
 	if (link->path)
 		unlink(link->path);
+	if (link->other)
+		unlink(link->other);
 	if (link->folder)
 		rmdir(link->folder);
 	allo_library_link_done(link);
@@ -76,6 +95,7 @@ void allo_library_link_remove(struct allo_library_link *link)
 void allo_library_link_done(struct allo_library_link *link)
 {
 	free(link->path);
+	free(link->other);
 	free(link->folder);
 	*link = (struct allo_library_link){ 0 };
 }

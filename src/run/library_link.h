@@ -9,19 +9,21 @@
 #define ALLO_RUN_LIBRARY_LINK_H
 
 #include "base/error.h"
+#include "wire/runtime_name.h"
 
 /* All zeros: no link. */
 struct allo_library_link {
-	char *folder; /* of the link */
-	char *path;
+	char *folder;       /* of the links */
+	char *path, *other; /* the link, and one for programs of another C library, or NULL */
 };
 
 /* Whether a path needs a link. */
 bool allo_library_link_is_needed(const char *library);
 
-/* Makes a link that every user can follow: programs change their users. */
+/* Makes a link to the library for `libc`, and one to another library beside it, if it is there.
+ * Every user can follow them: programs change their users. */
 bool allo_library_link_make(struct allo_library_link *link, const char *library,
-			    struct allo_error *err);
+			    enum allo_libc libc, struct allo_error *err);
 
 /* Removes it.  A process that still runs would fail to preload the library into the programs that
  * it executes, and these would print a warning: for such a process, only free the memory. */

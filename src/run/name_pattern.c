@@ -1,13 +1,14 @@
 #include "run/name_pattern.h"
 
 #include "base/defer.h"
-#include "base/output.h"
+#include "base/io/output.h"
 #include "profile/naming.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -171,7 +172,11 @@ static bool prepare_directory(const char *pattern, const char *given, struct all
 		return false;
 	if (!make_directories(path))
 		return allo_fail_errno(err, given, "make the directory of the recordings");
-	return can_write(path) || allo_fail_errno(err, given, "write to its directory");
+	if (can_write(path))
+		return true;
+	allo_fail(err, ALLO_IO, ALLO_NOWHERE, "cannot write to the directory %s: %s", path,
+		  strerror(errno));
+	return allo_hint(err, "choose another place with -o");
 }
 
 char *allo_name_pattern_prepare(const char *given, struct allo_error *err)
@@ -186,6 +191,14 @@ char *allo_name_pattern_prepare(const char *given, struct allo_error *err)
 	if (!check_pattern(given, err))
 		return NULL;
 	pattern = make_absolute(given, err);
+	if (pattern && strchr(pattern, '\n')) {
+		/* Recordings are listed one a line (capture/file/announce.h). */
+		free(pattern);
+		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
+			  "the path of a recording cannot have a line break");
+		allo_hint(err, "choose another place with -o");
+		return NULL;
+	}
 	if (pattern && !prepare_directory(pattern, given, err)) {
 		free(pattern);
 		return NULL;

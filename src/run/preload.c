@@ -1,8 +1,13 @@
+/*
+ * preload.c - searches the library beside the program and where it was installed, and sets two
+ * variables.
+ */
 #include "run/preload.h"
 
 #include "base/defer.h"
 #include "base/text.h"
 #include "profile/naming.h"
+#include "run/carried_runtime.h"
 
 #include <limits.h>
 #include <stdarg.h>
@@ -10,41 +15,84 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* `way` is relative to the directory of our program, or absolute. */
-static char *library_at(const char *way)
+/* The file of a name in the folder of `path`.  NULL with errno set if it is not there. */
+static char *file_beside(const char *path, const char *name)
+{
+	ALLO_DEFER(allo_free_pointer) char *file = NULL;
+
+	if (asprintf(&file, "%.*s/%s", (int)(strrchr(path, '/') - path), path, name) < 0)
+		file = NULL;
+	return file ? realpath(file, NULL) : NULL;
+}
+
+/* `folder` is relative to the directory of our program, or absolute. */
+static char *library_at(const char *folder, const char *name)
 {
 	char path[2 * PATH_MAX];
 	ssize_t len = readlink("/proc/self/exe", path, PATH_MAX);
 
-	if (way[0] == '/')
-		return realpath(way, NULL);
-	if (len <= 0 || len == PATH_MAX)
-		return NULL;
-	path[len] = '\0';
-	snprintf(strrchr(path, '/') + 1, PATH_MAX, "%s", way);
-	return realpath(path, NULL);
+	if (folder[0] == '/') {
+		snprintf(path, PATH_MAX, "%s/", folder);
+	} else {
+		if (len <= 0 || len == PATH_MAX)
+			return NULL;
+		path[len] = '\0';
+		snprintf(strrchr(path, '/') + 1, PATH_MAX, "%s/", folder);
+	}
+	return file_beside(path, name);
 }
 
-static char *find_library(struct allo_error *err)
+/* ALLO_LIBRARY names the runtime for glibc, or for musl if it has that name.  The other one is in
+ * the same folder. */
+static char *given_library(const char *given, const char *name)
 {
-	/* In a build tree, in a moved installation, and where it was installed. */
-	static const char *const ways[] = { "../capture/liballo.so.0", ALLO_LIBRARY_WAY,
-					    ALLO_LIBRARY };
-	const char *given = getenv("ALLO_LIBRARY");
+	ALLO_DEFER(allo_free_pointer) char *path = realpath(given, NULL);
+	struct allo_text base = allo_basename(allo_text_of(given));
+	bool is_for_musl = allo_text_starts(base, ALLO_TEXT("liballo-musl"));
+
+	if (!path)
+		return NULL;
+	if (is_for_musl == (name == allo_runtime_name(ALLO_LIBC_MUSL)))
+		return realpath(path, NULL);
+	return file_beside(path, name);
+}
+
+static char *search_library(enum allo_libc libc, const char *name)
+{
+	/* In a build tree, in a moved installation, beside allo, and where it was installed. */
+	static const char *const folders[] = { "../capture", ALLO_LIBRARY_WAY, ".", ALLO_LIBRARY };
 	char *path = NULL;
 
-	if (given && given[0]) {
-		path = realpath(given, NULL);
-		if (!path)
-			allo_fail_errno(err, "ALLO_LIBRARY", "find the library");
-		return path;
+	for (size_t i = 0; !path && i < sizeof(folders) / sizeof(*folders); i++)
+		path = library_at(folders[i], name);
+	return path ? path : allo_carried_runtime(libc);
+}
+
+static bool fail_missing(enum allo_libc libc, const char *name, const char *given,
+			 struct allo_error *err)
+{
+	if (libc == ALLO_LIBC_MUSL) {
+		allo_fail(err, ALLO_IO, (struct allo_pos){ .file = name },
+			  "cannot find the runtime for programs of musl");
+		return allo_hint(err, "build Allotrope with musl-gcc (Debian: musl-tools), and "
+				      "install it");
 	}
-	for (size_t i = 0; !path && i < sizeof(ways) / sizeof(*ways); i++)
-		path = library_at(ways[i]);
-	if (!path) {
-		allo_fail_errno(err, ALLO_LIBRARY, "find the library");
-		allo_hint(err, "install it, or say where it is in the variable ALLO_LIBRARY");
-	}
+	allo_fail_errno(err, given ? "ALLO_LIBRARY" : ALLO_LIBRARY, "find the library");
+	return given ? false
+		     : allo_hint(err,
+				 "install it, or say where it is in the variable ALLO_LIBRARY");
+}
+
+static char *find_library(enum allo_libc libc, struct allo_error *err)
+{
+	const char *name = allo_runtime_name(libc), *given = getenv("ALLO_LIBRARY");
+	char *path;
+
+	if (given && !given[0])
+		given = NULL;
+	path = given ? given_library(given, name) : search_library(libc, name);
+	if (!path)
+		fail_missing(libc, name, given, err);
 	return path;
 }
 
@@ -73,9 +121,9 @@ static bool check_others(const char *others, struct allo_error *err)
 	return true;
 }
 
-char *allo_preload_library(struct allo_error *err)
+char *allo_preload_library(enum allo_libc libc, struct allo_error *err)
 {
-	return check_others(getenv("LD_PRELOAD"), err) ? find_library(err) : NULL;
+	return check_others(getenv("LD_PRELOAD"), err) ? find_library(libc, err) : NULL;
 }
 
 static void add(struct allo_environment *environment, char *variable)

@@ -10,10 +10,11 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/vec.h"
+#include "wire/runtime_name.h"
 
-/* Path of the library, to be freed; NULL on failure, also if LD_PRELOAD has a library that excludes
- * it. */
-char *allo_preload_library(struct allo_error *err);
+/* Path of the library for a program of this C library, to be freed; NULL on failure, also if
+ * LD_PRELOAD has a library that excludes it. */
+char *allo_preload_library(enum allo_libc libc, struct allo_error *err);
 
 /* All zeros: nothing to free. */
 struct allo_environment {

@@ -1,8 +1,13 @@
+/*
+ * recordings.c - parses the lines of the list, and the links that processes without the list leave
+ * beside it.
+ */
 #include "run/recordings.h"
 
 #include "base/defer.h"
 #include "base/text.h"
 #include "run/pid_namespace.h"
+#include "wire/allocator_state.h"
 #include "wire/layout.h"
 #include "wire/skip.h"
 
@@ -55,6 +60,7 @@ void allo_recordings_close(struct allo_recordings *recordings)
 	free_list(recordings);
 	allo_vec_done(&recordings->all);
 	allo_vec_done(&recordings->skipped);
+	allo_vec_done(&recordings->executed);
 	allo_vec_done(&recordings->failures);
 	allo_arena_done(&recordings->arena);
 }
@@ -151,28 +157,96 @@ static const char *skip_reason(struct allo_text word)
 	return NULL;
 }
 
+/* `path` is in the arena. */
+static bool add_skipped_path(struct allo_recordings *recordings, const char *reason,
+			     const char *path)
+{
+	struct allo_skipped *skipped;
+
+	for (size_t i = 0; i < recordings->skipped.len; i++) {
+		skipped = &recordings->skipped.at[i];
+		if (skipped->reason == reason && strcmp(path, skipped->path) == 0) {
+			skipped->times++;
+			return true;
+		}
+	}
+	skipped = allo_vec_push(&recordings->skipped);
+	if (skipped)
+		*skipped = (struct allo_skipped){ path, reason, 1 };
+	return skipped != NULL;
+}
+
 /* "REASON PATH" */
 static bool add_skipped(struct allo_recordings *recordings, struct allo_text said)
 {
-	struct allo_skipped *skipped;
 	struct allo_text word, path;
 	const char *reason, *copy;
 
 	if (!allo_text_cut(said, ' ', &word, &path) || !(reason = skip_reason(word)))
 		return true;
-	for (size_t i = 0; i < recordings->skipped.len; i++) {
-		skipped = &recordings->skipped.at[i];
-		if (skipped->reason == reason &&
-		    allo_text_equal(path, allo_text_of(skipped->path))) {
-			skipped->times++;
+	copy = allo_arena_copy(&recordings->arena, path.data, path.len);
+	return copy && add_skipped_path(recordings, reason, copy);
+}
+
+/* "WORD NAME PATH": an allocator is listed like a program, as "NAME in PATH". */
+static bool add_allocator(struct allo_recordings *recordings, struct allo_text said)
+{
+	static const struct {
+		const char *word, *text;
+	} reasons[] = {
+#define REASON(name, number, word, text) { word, text },
+		ALLO_ALLOCATOR_STATES(REASON)
+#undef REASON
+	};
+	struct allo_text word, rest, name, path;
+	char listed[PATH_MAX + 64];
+	const char *copy;
+
+	if (!allo_text_cut(said, ' ', &word, &rest) || !allo_text_cut(rest, ' ', &name, &path))
+		return true;
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++) {
+		if (!allo_text_equal(word, allo_text_of(reasons[i].word)))
+			continue;
+		snprintf(listed, sizeof(listed), "%.*s in %.*s", ALLO_TEXT_ARG(name),
+			 ALLO_TEXT_ARG(path));
+		copy = allo_arena_copy(&recordings->arena, listed, strlen(listed));
+		return copy && add_skipped_path(recordings, reasons[i].text, copy);
+	}
+	return true;
+}
+
+/* The program that a process has executed, or started.  A file without a path cannot be read. */
+static bool add_executed(struct allo_recordings *recordings, struct allo_text path)
+{
+	struct allo_executed *executed;
+	const char *copy;
+
+	if (!allo_text_starts(path, ALLO_TEXT("/")))
+		return true;
+	for (size_t i = 0; i < recordings->executed.len; i++) {
+		executed = &recordings->executed.at[i];
+		if (allo_text_equal(path, allo_text_of(executed->path))) {
+			executed->times++;
 			return true;
 		}
 	}
 	copy = allo_arena_copy(&recordings->arena, path.data, path.len);
-	skipped = copy ? allo_vec_push(&recordings->skipped) : NULL;
-	if (skipped)
-		*skipped = (struct allo_skipped){ copy, reason, 1 };
-	return skipped != NULL;
+	executed = copy ? allo_vec_push(&recordings->executed) : NULL;
+	if (executed)
+		*executed = (struct allo_executed){ .path = copy, .times = 1 };
+	return executed != NULL;
+}
+
+static void end_recording(struct allo_recordings *recordings, const struct announcer *announcer)
+{
+	for (size_t i = recordings->all.len; i > 0; i--) {
+		struct allo_recorded *recorded = &recordings->all.at[i - 1];
+
+		if (recorded->own_pid == announcer->pid && recorded->space == announcer->space) {
+			recorded->has_executed = true;
+			return;
+		}
+	}
 }
 
 static bool parse_announcer(struct allo_text text, struct announcer *announcer)
@@ -218,7 +292,7 @@ static bool add_failure(struct allo_recordings *recordings, pid_t pid, struct al
 	return failure.program && allo_vec_append(&recordings->failures, &failure, 1);
 }
 
-/* Parses a line as capture/announce.h describes it; ignores others. */
+/* Parses a line as capture/file/announce.h describes it; ignores others. */
 static bool add_line(struct allo_recordings *recordings, struct allo_text line)
 {
 	struct announcer announcer;
@@ -232,6 +306,14 @@ static bool add_line(struct allo_recordings *recordings, struct allo_text line)
 		return add_process(recordings, &announcer, NULL);
 	if (allo_text_skip(&said, ALLO_TEXT("skipped ")))
 		return add_skipped(recordings, said);
+	if (allo_text_skip(&said, ALLO_TEXT("allocator ")))
+		return add_allocator(recordings, said);
+	if (allo_text_skip(&said, ALLO_TEXT("starts ")))
+		return add_executed(recordings, said);
+	if (allo_text_skip(&said, ALLO_TEXT("executes "))) {
+		end_recording(recordings, &announcer);
+		return add_executed(recordings, said);
+	}
 	if (allo_text_skip(&said, ALLO_TEXT("failed ")))
 		return add_failure(recordings, announcer.pid, said);
 	if (allo_text_skip(&said, ALLO_TEXT("counted ")))
@@ -296,6 +378,14 @@ bool allo_recordings_read_more(struct allo_recordings *recordings, struct allo_e
 	return true;
 }
 
+static bool is_failure(struct allo_text line)
+{
+	struct allo_text name, said;
+
+	return allo_text_cut(line, ' ', &name, &said) &&
+	       allo_text_starts(said, ALLO_TEXT("failed "));
+}
+
 /* Reads a line from a link.  Other users may leave links in a shared folder, too: from them it
  * takes failures only, which name no files. */
 static bool read_link(struct allo_recordings *recordings, const char *path)
@@ -309,7 +399,7 @@ static bool read_link(struct allo_recordings *recordings, const char *path)
 		return true;
 	line.len = (size_t)len;
 	unlink(path);
-	if (link.st_uid != geteuid() && allo_text_find(line, ALLO_TEXT(" failed ")) == (size_t)-1)
+	if (link.st_uid != geteuid() && !is_failure(line))
 		return true;
 	return add_line(recordings, line);
 }

@@ -2,9 +2,9 @@
  * recordings.h - the recordings that a run has made.
  *
  * Each recorded process appends a line to a list when it begins: its id and the path of its file
- * (capture/announce.h).  A process that only counts appends its counts when it exits.  The list is
- * a temporary file that we remove, not one of our descriptors in /proc: the program may outlive us,
- * and another process may then have our id.
+ * (capture/file/announce.h).  A process that only counts appends its counts when it exits.  The
+ * list is a temporary file that we remove, not one of our descriptors in /proc: the program may
+ * outlive us, and another process may then have our id.
  */
 #ifndef ALLO_RUN_RECORDINGS_H
 #define ALLO_RUN_RECORDINGS_H
@@ -22,12 +22,13 @@ struct allo_counted {
 
 /* A process and its recording. */
 struct allo_recorded {
-	pid_t pid;        /* 0: it ended in another PID namespace */
-	pid_t own_pid;    /* in its own namespace */
-	uint64_t space;   /* the inode of that namespace; 0: unknown */
-	const char *path; /* NULL: it only counts */
-	bool is_running;  /* the process is still running */
-	bool has_counted; /* `counted` is set: the process has exited */
+	pid_t pid;         /* 0: it ended in another PID namespace */
+	pid_t own_pid;     /* in its own namespace */
+	uint64_t space;    /* the inode of that namespace; 0: unknown */
+	const char *path;  /* NULL: it only counts */
+	bool is_running;   /* the process is still running */
+	bool has_executed; /* the process has executed another program since */
+	bool has_counted;  /* `counted` is set: the process has exited */
 	struct allo_counted counted;
 };
 
@@ -36,6 +37,14 @@ struct allo_skipped {
 	const char *path;
 	const char *reason; /* "it is statically linked" */
 	uint64_t times;
+};
+
+/* A program that recorded processes have executed. */
+struct allo_executed {
+	const char *path;
+	uint64_t times;
+	/* An allocator that the runtime does not see (own_allocator.h): "mimalloc"; NULL: none. */
+	const char *allocator;
 };
 
 /* A process that could not create a recording. */
@@ -47,7 +56,9 @@ struct allo_unrecorded {
 /* All zeros: nothing to close. */
 struct allo_recordings {
 	ALLO_VEC(struct allo_recorded) all;
-	ALLO_VEC(struct allo_skipped) skipped; /* each program once */
+	ALLO_VEC(struct allo_skipped) skipped;   /* each program once */
+	ALLO_VEC(struct allo_executed) executed; /* the same */
+	size_t executed_seen;                    /* by allo_own_allocators_look() */
 	ALLO_VEC(struct allo_unrecorded) failures;
 	char *list; /* path of the list, for the processes */
 	int fd;

@@ -1,5 +1,10 @@
+/*
+ * resident_sampler.c - reads /proc/PID/status, breaks growth down, and writes both into the head of
+ * the recording.
+ */
 #include "run/resident_sampler.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
 #include "ledger/ledger.h"
 #include "run/allocator_name.h"
@@ -18,10 +23,13 @@
 enum {
 	FIRST_MS = 5,
 	LONGEST_MS = 1000,
-	BUSY_SHARE = 200,            /* samples take at most one of this many parts of the time */
-	BREAKDOWN_SHARE = 33,        /* the same for breakdowns, which only growth causes */
-	BREAKDOWN_LEAST = 4 << 20,   /* bytes: smaller processes hold little but their code */
-	BREAKDOWN_AGE_NS = 20000000, /* of the recording: many processes end before */
+	BUSY_SHARE = 200, /* samples take at most one of this many parts of the time */
+	/* The same for breakdowns, which only growth causes.  Programs that end soon get more. */
+	BREAKDOWN_SHARE = 150,
+	BREAKDOWN_EARLY_SHARE = 33,
+	BREAKDOWN_EARLY_NS = 300000000,
+	BREAKDOWN_LEAST = 4 << 20,      /* bytes: smaller processes hold little but their code */
+	BREAKDOWN_AGE_NS = 20000000,    /* of the recording: many processes end before */
 	BREAKDOWN_LATER_NS = 200000000, /* after the last one, less growth is needed */
 };
 
@@ -53,6 +61,8 @@ static void write_samples(int fd, uint64_t at, const struct allo_wire_resident *
 	size_t from = offsetof(struct allo_wire_resident, seen_peak);
 	struct stat file;
 
+	ALLO_ASSERT(at >= sizeof(struct allo_wire_head) &&
+		    at + sizeof(*resident) <= ALLO_SLOT_SIZE);
 	if (fstat(fd, &file) == 0 && file.st_size >= ALLO_SLOT_SIZE)
 		(void)!pwrite(fd, (const char *)resident + from, sizeof(*resident) - from,
 			      (off_t)(at + from));
@@ -70,6 +80,7 @@ static bool stat_exe(pid_t pid, struct stat *exe)
 
 static void end_process(struct allo_sampled_process *process)
 {
+	ALLO_ASSERT(process->fd >= 0);
 	close(process->fd);
 	free(process);
 }
@@ -107,15 +118,31 @@ static void add_process(struct allo_resident_sampler *sampler, const struct allo
 	free(process);
 }
 
-static void find_processes(struct allo_resident_sampler *sampler,
-			   const struct allo_recordings *recordings)
+/* Whether a process has executed another program.  It announces that before, so a program that was
+ * looked at before this call was still the one of the recording. */
+static bool has_executed(struct allo_recordings *recordings, size_t index)
 {
+	struct allo_error err = { 0 };
+
+	allo_recordings_read_more(recordings, &err);
+	return recordings->all.at[index].has_executed;
+}
+
+static void find_processes(struct allo_resident_sampler *sampler,
+			   struct allo_recordings *recordings)
+{
+	ALLO_ASSERT(sampler->recordings_seen <= recordings->all.len);
 	for (; sampler->recordings_seen < recordings->all.len; sampler->recordings_seen++) {
 		const struct allo_recorded *recorded =
 			&recordings->all.at[sampler->recordings_seen];
 
-		if (recorded->path && recorded->pid != 0)
-			add_process(sampler, recorded);
+		pid_t pid = recorded->pid;
+
+		if (!recorded->path || pid == 0)
+			continue;
+		add_process(sampler, recorded);
+		if (has_executed(recordings, sampler->recordings_seen))
+			drop_older(sampler, pid);
 	}
 }
 
@@ -140,6 +167,16 @@ static const enum allo_resident_part kinds[ALLO_PARTS] = {
 	[ALLO_PART_KERNEL] = ALLO_RESIDENT_FILES,
 	[ALLO_PART_UNEXPLAINED] = ALLO_RESIDENT_MAPPED,
 };
+
+/* glibc's memory is recognizable; that of other allocators looks like any other mapping. */
+static enum allo_resident_part kind_of(const struct allo_ledger *ledger, int part)
+{
+	bool is_glibc = strcmp(ledger->allocator, "glibc") == 0;
+
+	if (!is_glibc && (kinds[part] == ALLO_RESIDENT_HEAP || part == ALLO_PART_UNEXPLAINED))
+		return ALLO_RESIDENT_EITHER;
+	return kinds[part];
+}
 
 /* The program stays the same. */
 static const char *allocator_of(struct allo_sampled_process *process, const struct allo_vmas *vmas)
@@ -172,7 +209,7 @@ static void take_parts(struct allo_wire_resident *resident, const struct allo_le
 	int64_t sums[ALLO_RESIDENT_PARTS] = { 0 };
 
 	for (int i = 0; i < ALLO_PARTS; i++)
-		sums[kinds[i]] += ledger->rows[i].rss;
+		sums[kind_of(ledger, i)] += ledger->rows[i].rss;
 	for (int i = 0; i < ALLO_RESIDENT_PARTS; i++)
 		resident->parts[i] = sums[i] > 0 ? (uint64_t)sums[i] : 0;
 	resident->parts_ns = ns;
@@ -187,11 +224,19 @@ static bool has_grown(const struct allo_sampled_process *process, uint64_t age_n
 	return rss > before + before / (is_old ? 100 : 30);
 }
 
+/* The time that breakdowns may take until a recording has this age. */
+static uint64_t breakdown_budget(uint64_t age_ns)
+{
+	uint64_t early_ns = age_ns < BREAKDOWN_EARLY_NS ? age_ns : BREAKDOWN_EARLY_NS;
+
+	return early_ns / BREAKDOWN_EARLY_SHARE + (age_ns - early_ns) / BREAKDOWN_SHARE;
+}
+
 static bool is_breakdown_due(const struct allo_sampled_process *process, uint64_t age_ns,
 			     uint64_t rss)
 {
 	return rss >= BREAKDOWN_LEAST && age_ns >= BREAKDOWN_AGE_NS &&
-	       has_grown(process, age_ns, rss) && process->breakdown_ns * BREAKDOWN_SHARE <= age_ns;
+	       has_grown(process, age_ns, rss) && process->breakdown_ns <= breakdown_budget(age_ns);
 }
 
 static uint64_t cpu_ns(void)
@@ -267,7 +312,7 @@ static unsigned next_ms(const struct allo_resident_sampler *sampler, uint64_t bu
 }
 
 unsigned allo_resident_sampler_look(struct allo_resident_sampler *sampler,
-				    const struct allo_recordings *recordings)
+				    struct allo_recordings *recordings)
 {
 	uint64_t begin_ns = cpu_ns() - sampler->breakdown_ns;
 
@@ -285,11 +330,14 @@ unsigned allo_resident_sampler_look(struct allo_resident_sampler *sampler,
 
 /* The end. */
 
+/* NULL as well if the process has executed a program since, of which the peak may be. */
 static const char *last_recording(const struct allo_recordings *recordings, pid_t pid)
 {
 	for (size_t i = recordings->all.len; i > 0; i--) {
-		if (recordings->all.at[i - 1].pid == pid && recordings->all.at[i - 1].path)
-			return recordings->all.at[i - 1].path;
+		const struct allo_recorded *recorded = &recordings->all.at[i - 1];
+
+		if (recorded->pid == pid && recorded->path)
+			return recorded->has_executed ? NULL : recorded->path;
 	}
 	return NULL;
 }

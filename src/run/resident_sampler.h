@@ -35,13 +35,13 @@ struct allo_resident_sampler {
 	ALLO_VEC(struct allo_sampled_process *) processes;
 };
 
-/* Samples all processes of a list that the caller keeps up to date.  Returns the milliseconds until
+/* Samples all processes of a list, and reads more of the list.  Returns the milliseconds until
  * the next time: few at first, more in a long run and with many processes. */
 unsigned allo_resident_sampler_look(struct allo_resident_sampler *sampler,
-				    const struct allo_recordings *recordings);
+				    struct allo_recordings *recordings);
 
 /* After the end of `pid`: gives `peak`, the largest resident memory of the process by wait4(), to
- * its last recording, unless the process itself noted it. */
+ * its last recording, unless the process itself noted it, or has executed another program since. */
 void allo_resident_sampler_end(const struct allo_recordings *recordings, pid_t pid, uint64_t peak);
 
 void allo_resident_sampler_done(struct allo_resident_sampler *sampler);

@@ -5,7 +5,7 @@
 #include "base/defer.h"
 #include "base/units.h"
 #include "engine/convert.h"
-#include "replay/recording.h"
+#include "replay/recording/recording.h"
 #include "report/messages.h"
 #include "telemetry/monotonic_clock.h"
 #include "telemetry/snapshots.h"
@@ -95,7 +95,8 @@ static bool is_growing(const char *path)
 
 static bool convert(const char *recording, const char *path)
 {
-	const struct allo_source_options source = { .view.at = ALLO_AT_NOW };
+	const struct allo_source_options source = { .view = { .at = ALLO_AT_NOW,
+							      .of_running = true } };
 	struct allo_filter everything = { 0 };
 	char *files[] = { (char *)recording, NULL };
 	struct allo_error err = { 0 };
@@ -162,6 +163,7 @@ static bool start_snapshot(struct allo_snapshot_triggers *triggers,
 	pid_t writer;
 	char *path;
 
+	ALLO_ASSERT(process->recording);
 	if (is_busy(triggers, process->pid))
 		return false;
 	path = snapshot_path(process->recording, word, ++triggers->started);
@@ -237,6 +239,7 @@ static void collect_snapshots(struct allo_snapshot_triggers *triggers, bool is_l
 	while (count_complete(triggers) > triggers->keep_count) {
 		size_t least = find_least(triggers);
 
+		ALLO_ASSERT(least < triggers->snapshots.len);
 		unlink(triggers->snapshots.at[least].path);
 		forget_snapshot(triggers, least);
 	}

@@ -1,8 +1,11 @@
+/*
+ * target.c - searches PATH as execvp() does, follows interpreters, and names the reason for a
+ * refusal.
+ */
 #include "run/target.h"
 
 #include "base/defer.h"
 #include "profile/naming.h"
-#include "run/direct_allocator.h"
 #include "run/elf_symbols.h"
 #include "run/known_runtime.h"
 
@@ -218,14 +221,19 @@ static bool is_linker(const char *path)
 	struct allo_text base = allo_basename(allo_text_of(path));
 
 	return allo_text_starts(base, ALLO_TEXT("ld-linux")) ||
+	       allo_text_starts(base, ALLO_TEXT("ld-musl")) ||
 	       allo_text_starts(base, ALLO_TEXT("ld.so"));
 }
 
 static bool fail_static(const struct check *check, int fd)
 {
 	const struct allo_known_runtime *runtime = allo_known_runtime_find(fd);
+	const char *allocator = allo_direct_allocator_find(fd).name;
+	char what[100];
 
-	fault(check, ALLO_TARGET_REFUSED, "is statically linked, so no library can be preloaded");
+	snprintf(what, sizeof(what), "is statically linked%s%s, so no library can be preloaded",
+		 allocator ? ", with " : "", allocator ? allocator : "");
+	fault(check, ALLO_TARGET_REFUSED, what);
 	if (runtime)
 		return allo_hint(check->err, "it %s: %s", runtime->is, runtime->advice);
 	return allo_hint(check->err, "link it dynamically: without -static or -static-pie");
@@ -233,21 +241,21 @@ static bool fail_static(const struct check *check, int fd)
 
 static bool check_linker(const struct check *check, int fd, const char *linker)
 {
-	static const char *const others[] = { "ld-musl", "ld-uClibc", "linker" };
-	struct allo_text base = allo_basename(allo_text_of(linker));
+	bool runs_linker = linker[0] == '\0' && is_linker(check->target->runs);
+	struct allo_text base = allo_basename(
+		allo_text_of(runs_linker ? check->target->runs : linker));
 	char what[200];
 
-	if (linker[0] == '\0' && is_linker(check->target->runs))
+	check->target->libc = allo_libc_of_linker(base.data);
+	if (runs_linker)
 		return true;
 	if (linker[0] == '\0')
 		return fail_static(check, fd);
-	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
-		if (!allo_text_starts(base, allo_text_of(others[i])))
-			continue;
-		snprintf(what, sizeof(what), "uses another C library than glibc (%.*s)",
+	if (check->target->libc == ALLO_LIBC_OTHER) {
+		snprintf(what, sizeof(what), "uses another C library than glibc and musl (%.*s)",
 			 ALLO_TEXT_ARG(base));
 		fault(check, ALLO_TARGET_REFUSED, what);
-		return allo_hint(check->err, "build it on a system with glibc");
+		return allo_hint(check->err, "build it on a system with one of these");
 	}
 	if (access(linker, F_OK) == 0)
 		return true;
@@ -276,7 +284,7 @@ static bool check_symbols(const struct check *check, int fd)
 		symbols[i].name = sanitizers[i].symbol;
 	allo_elf_find_symbols(fd, symbols, SANITIZERS + 1);
 	check->target->defines_malloc = symbols[SANITIZERS].is_defined;
-	check->target->allocator = allo_direct_allocator(fd);
+	check->target->allocator = allo_direct_allocator_find(fd);
 	for (size_t i = 0; i < SANITIZERS; i++) {
 		if (!symbols[i].is_there)
 			continue;

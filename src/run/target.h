@@ -1,14 +1,16 @@
 /*
  * target.h - finds the program to record, and checks that it can be recorded.
  *
- * Only glibc's dynamic linker preloads our library, only into programs for the same processor, and
- * not if the kernel gives the program more rights than its caller has.  Otherwise the program would
- * run without being recorded, so we check first.
+ * Only the dynamic linkers of glibc and musl preload our library, only into programs for the same
+ * processor, and not if the kernel gives the program more rights than its caller has.  Otherwise
+ * the program would run without being recorded, so we check first.
  */
 #ifndef ALLO_RUN_TARGET_H
 #define ALLO_RUN_TARGET_H
 
 #include "base/error.h"
+#include "run/direct_allocator.h"
+#include "wire/runtime_name.h"
 
 #include <limits.h>
 
@@ -24,11 +26,11 @@ struct allo_target {
 	char path[PATH_MAX]; /* for execve() */
 	char runs[PATH_MAX]; /* the same, or the interpreter of a script */
 	enum allo_target_fault fault;
+	enum allo_libc libc; /* of the program; glibc if that is not known */
 	/* It contains an allocator, and may never call another. */
 	bool defines_malloc;
-	/* An allocator that it calls by functions which the runtime does not see, such as
-	 * "mimalloc"; NULL if none is known. */
-	const char *allocator;
+	/* An allocator that it calls by its own functions. */
+	struct allo_direct_allocator allocator;
 };
 
 /* Finds a program as execvp() does: in PATH, unless the name has a slash. */

@@ -1,10 +1,14 @@
+/*
+ * trigger.c - parses the conditions of --snapshot-on, and checks them against a look at the
+ * process.
+ */
 #include "run/trigger.h"
 
+#include "base/assert.h"
 #include "base/units.h"
 #include "telemetry/monotonic_clock.h"
 
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/sysinfo.h>
 
 enum { PRESSURE_NS = 2000000000 }; /* shortest time over which pressure is measured */
@@ -14,16 +18,23 @@ static const double step = 0.05;           /* growth that is needed for another 
 
 /* Parsing. */
 
+/* A decimal such as 90 or 0.5, in any locale. */
 static bool parse_percent(struct allo_text text, double *percent)
 {
-	char digits[32], *end;
+	double unit = 0; /* of the last digit behind the point; 0: none so far */
 
-	if (text.len == 0 || text.len >= sizeof(digits))
-		return false;
-	memcpy(digits, text.data, text.len);
-	digits[text.len] = '\0';
-	*percent = strtod(digits, &end);
-	return end != digits && *end == '\0' && *percent > 0 && *percent <= 100;
+	*percent = 0;
+	for (size_t i = 0; i < text.len; i++) {
+		if (text.data[i] == '.' && unit == 0 && i > 0 && i + 1 < text.len)
+			unit = 1;
+		else if (text.data[i] < '0' || text.data[i] > '9')
+			return false;
+		else if (unit > 0)
+			*percent += (unit /= 10) * (text.data[i] - '0');
+		else
+			*percent = *percent * 10 + (text.data[i] - '0');
+	}
+	return *percent > 0 && *percent <= 100;
 }
 
 static bool parse_rss(struct allo_trigger *trigger, struct allo_text value)
@@ -37,9 +48,11 @@ static bool parse_rss(struct allo_trigger *trigger, struct allo_text value)
 static bool parse_pressure(struct allo_trigger *trigger, struct allo_text value)
 {
 	trigger->percent = default_pressure;
+	if (value.len == 0)
+		return true;
 	if (allo_text_ends(value, ALLO_TEXT("%")))
 		value.len--;
-	return value.len == 0 || parse_percent(value, &trigger->percent);
+	return parse_percent(value, &trigger->percent);
 }
 
 static bool parse_signal(struct allo_trigger *trigger, struct allo_text value)
@@ -87,9 +100,9 @@ enum { KINDS = sizeof(kinds) / sizeof(*kinds) };
 bool allo_trigger_parse(struct allo_trigger *trigger, const char *condition, struct allo_error *err)
 {
 	struct allo_text name = allo_text_of(condition), value = ALLO_TEXT("");
+	bool has_value = allo_text_cut(name, '=', &name, &value);
 
-	allo_text_cut(name, '=', &name, &value);
-	for (size_t i = 0; i < KINDS; i++) {
+	for (size_t i = 0; i < KINDS && (value.len > 0 || !has_value); i++) {
 		*trigger = (struct allo_trigger){ .kind = (enum allo_trigger_kind)i };
 		if (allo_text_equal(name, allo_text_of(kinds[i].name)) &&
 		    kinds[i].parse(trigger, value))
@@ -103,6 +116,7 @@ bool allo_trigger_parse(struct allo_trigger *trigger, const char *condition, str
 
 const char *allo_trigger_name(enum allo_trigger_kind kind)
 {
+	ALLO_ASSERT((size_t)kind < KINDS);
 	return kinds[kind].name;
 }
 
@@ -120,9 +134,10 @@ static double limit_of(const struct allo_trigger_look *look)
 }
 
 /* Due again after more growth, or when the limit is reached again after a decrease. */
-static bool is_rss_due(const struct allo_trigger *trigger, struct allo_trigger_state *state,
-		       const struct allo_trigger_look *look)
+static bool check_rss(const struct allo_trigger *trigger, struct allo_trigger_state *state,
+		      const struct allo_trigger_look *look)
 {
+	ALLO_ASSERT(trigger->bytes > 0 || (trigger->percent > 0 && trigger->percent <= 100));
 	double limit = trigger->bytes ? (double)trigger->bytes
 				      : limit_of(look) * trigger->percent / 100;
 	uint64_t rss = look->memory.process.rss_bytes;
@@ -136,7 +151,7 @@ static bool is_rss_due(const struct allo_trigger *trigger, struct allo_trigger_s
 }
 
 /* Most programs grow fast at the start: at most one snapshot per second. */
-static bool is_peak_due(struct allo_trigger_state *state, const struct allo_trigger_look *look)
+static bool check_peak(struct allo_trigger_state *state, const struct allo_trigger_look *look)
 {
 	uint64_t peak = look->memory.process.rss_peak_bytes;
 
@@ -171,8 +186,8 @@ static bool find_pressure(struct allo_trigger_state *state, const struct allo_tr
 	return is_known;
 }
 
-static bool is_pressure_due(const struct allo_trigger *trigger, struct allo_trigger_state *state,
-			    const struct allo_trigger_look *look)
+static bool check_pressure(const struct allo_trigger *trigger, struct allo_trigger_state *state,
+			   const struct allo_trigger_look *look)
 {
 	bool was_pressed = state->is_pressed;
 	double percent;
@@ -191,11 +206,11 @@ bool allo_trigger_is_due(const struct allo_trigger *trigger, struct allo_trigger
 {
 	switch (trigger->kind) {
 	case ALLO_TRIGGER_RSS:
-		return is_rss_due(trigger, state, look);
+		return check_rss(trigger, state, look);
 	case ALLO_TRIGGER_PEAK:
-		return is_peak_due(state, look);
+		return check_peak(state, look);
 	case ALLO_TRIGGER_PRESSURE:
-		return is_pressure_due(trigger, state, look);
+		return check_pressure(trigger, state, look);
 	case ALLO_TRIGGER_SIGNAL:
 		return trigger->signal == look->signal;
 	case ALLO_TRIGGER_EVERY:

@@ -2,16 +2,15 @@
 #include "serve/address_names.h"
 
 #include "base/defer.h"
-#include "base/output.h"
+#include "base/io/output.h"
 #include "readers/proc_maps.h"
+#include "serve/address_list.h"
 #include "serve/worker.h"
 #include "symbols/elf_file.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-enum { ADDRESSES_MAX = 1 << 16 };
 
 /* Adds the files that the process has mapped as modules. */
 static bool read_maps(pid_t pid, struct allo_proc_maps *maps, struct allo_profile *profile,
@@ -41,16 +40,10 @@ static bool add_frames(const struct allo_address_request *request,
 		       const struct allo_proc_maps *maps, struct allo_profile *profile,
 		       struct allo_error *err)
 {
-	struct allo_text rest = request->addresses, piece;
-	size_t count = 0;
+	struct allo_address_list list = { .rest = request->addresses };
+	struct allo_frame frame = { 0 };
 
-	while (allo_text_next(&rest, '+', &piece) && count++ < ADDRESSES_MAX) {
-		struct allo_frame frame = { 0 };
-
-		piece = allo_text_trim(piece);
-		allo_text_skip(&piece, ALLO_TEXT("0x"));
-		if (!allo_text_hex(piece, &frame.address) || frame.address == 0)
-			continue;
+	while (allo_address_list_next(&list, &frame.address)) {
 		frame.module = allo_proc_maps_find(maps, frame.address);
 		if (!allo_profile_add_frame(profile, &frame, NULL, 0, err))
 			return false;

@@ -28,7 +28,8 @@ enum { IDLE_MS = 5 * 60 * 1000 };
 /* The text of a request of the page follows, if it is one. */
 struct question {
 	enum allo_heap_format format;
-	bool is_of_all;
+	bool is_of_all, is_delta;
+	uint64_t seconds; /* of the window; 0: there is none */
 };
 
 /* With the file of the body as an attached descriptor, if the status is ALLO_DONE. */
@@ -73,9 +74,10 @@ static bool send_answer(int socket, struct answer *answer, int out)
 	return sendmsg(socket, &message, MSG_NOSIGNAL) == (ssize_t)sizeof(*answer);
 }
 
-/* What the child keeps between requests: one of the two.  All zeros: nothing yet. */
+/* What the child keeps between requests: the first two, or the last.  All zeros: nothing yet. */
 struct followed {
 	struct allo_followed_profile heap;
+	struct allo_followed_profile delta; /* its own: a window must not move its start */
 	struct allo_live_dataset page;
 };
 
@@ -90,8 +92,9 @@ static bool answer_one(struct followed *followed, const struct allo_heap_request
 	else if (request->ask.len > 0)
 		answer.status = allo_page_view_answer(&followed->page, request, out, &answer.err);
 	else
-		answer.status = allo_heap_profile_follow(&followed->heap, request, out,
-							 &answer.err);
+		answer.status = allo_heap_profile_follow(request->is_delta ? &followed->delta
+									   : &followed->heap,
+							 request, out, &answer.err);
 	answer.err.pos = ALLO_NOWHERE;
 	answer.bytes = used_bytes();
 	return send_answer(socket, &answer, out);
@@ -121,6 +124,8 @@ static bool wait_for_question(int socket, int pidfd, struct allo_heap_request *r
 		return false;
 	request->format = question.format;
 	request->is_of_all = question.is_of_all;
+	request->is_delta = question.is_delta;
+	request->seconds = question.seconds;
 	request->ask = (struct allo_text){ ask, (size_t)len - sizeof(question) };
 	return true;
 }
@@ -235,7 +240,10 @@ static struct allo_follower *find(struct allo_followers *followers, uint64_t pro
 
 static bool send_question(int socket, const struct allo_heap_request *request)
 {
-	struct question question = { .format = request->format, .is_of_all = request->is_of_all };
+	struct question question = { .format = request->format,
+				     .is_of_all = request->is_of_all,
+				     .is_delta = request->is_delta,
+				     .seconds = request->seconds };
 	struct iovec data[] = { { &question, sizeof(question) },
 				{ (char *)request->ask.data, request->ask.len } };
 	const struct msghdr message = { .msg_iov = data, .msg_iovlen = 2 };
@@ -250,7 +258,7 @@ struct allo_follower *allo_followers_ask(struct allo_followers *followers,
 	struct allo_follower *follower = find(followers, request->process->number);
 
 	/* Requests of a lane are answered one at a time. */
-	ALLO_ASSERT(follower && request->seconds == 0 && request->ask.len <= ALLO_REQUEST_MAX);
+	ALLO_ASSERT(follower && request->ask.len <= ALLO_REQUEST_MAX);
 	ALLO_ASSERT(followers->are_for_pages == (request->ask.len > 0));
 	if (follower->pid == 0 && !start(follower, request, err))
 		return NULL;
@@ -260,7 +268,7 @@ struct allo_follower *allo_followers_ask(struct allo_followers *followers,
 		return NULL;
 	}
 	follower->used_ns = allo_clock_ns();
-	follower->deadline_ns = follower->used_ns + limit_ns;
+	follower->deadline_ns = follower->used_ns + request->seconds * ALLO_SECOND_NS + limit_ns;
 	return follower;
 }
 

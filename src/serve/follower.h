@@ -2,8 +2,9 @@
  * follower.h - a long-lived child of the server that follows the recording of one process.
  *
  * The first request for a heap replays the whole recording.  Later requests replay only the events
- * since the previous one, and reuse the names of frames.  A follower ends with its process, after
- * five idle minutes, or when the server needs its memory.  A crash costs a new replay.
+ * since the previous one, also those with a window, and reuse the names of frames.  A follower ends
+ * with its process, after five idle minutes, or when the server needs its memory.  A crash costs a
+ * new replay.
  *
  * A follower for requests of the page (page_view.h) stays: a page is left open, and shows its
  * process also after the end.
@@ -31,8 +32,9 @@ struct allo_followers {
 	struct allo_follower all[ALLO_FOLLOWERS_MAX];
 };
 
-/* Sends a request, which has no window, to the follower of its process.  Starts one if necessary;
- * then the one that was unused for longest may have to end.  NULL on failure. */
+/* Sends a request to the follower of its process, which has `limit_ns` from the end of the window
+ * on, if there is one.  Starts a follower if necessary; then the one that was unused for longest
+ * may have to end.  NULL on failure. */
 struct allo_follower *allo_followers_ask(struct allo_followers *followers,
 					 const struct allo_heap_request *request, uint64_t limit_ns,
 					 struct allo_error *err);

@@ -28,7 +28,8 @@ unsigned allo_served_recording_find(const struct allo_served_process *process,
 	if (!process->has_runtime) {
 		allo_fail(err, ALLO_IO, ALLO_NOWHERE, "%s (%d) does not have the runtime",
 			  process->program, (int)process->pid);
-		allo_hint(err, "'allo run' starts programs with it");
+		allo_hint(err, "'allo attach %d' loads it, and 'allo run' starts programs with it",
+			  (int)process->pid);
 		return ALLO_UNAVAILABLE;
 	}
 	if (allo_served_process_has_ended(process))
@@ -66,14 +67,13 @@ static bool write_heap(const struct allo_profile *profile, enum allo_heap_format
 	       allo_write(writer, profile, NULL, &out, NULL, err) && allo_output_finish(&out, err);
 }
 
-/* Waits for the end of the window; false if the process ends first. */
+/* Waits for the end of the window, which has just begun; false if the process ends first. */
 static bool wait_for(const struct allo_heap_request *request)
 {
 	struct pollfd polled = { .fd = request->process->pidfd, .events = POLLIN };
-	uint64_t end_ns = request->asked_ns + request->seconds * ALLO_SECOND_NS,
-		 now_ns = allo_clock_ns();
 
-	return poll(&polled, 1, now_ns < end_ns ? (int)((end_ns - now_ns) / 1000000) : 0) == 0;
+	/* By the clock of the recording, the window must not be shorter. */
+	return poll(&polled, 1, (int)request->seconds * 1000 + 1) == 0;
 }
 
 /* Writes a profile in the format that is asked for. */
@@ -88,41 +88,30 @@ static bool write_profile(struct allo_profile *profile, const struct allo_heap_r
 	return write_heap(profile, request->format, out, err);
 }
 
-/* Reads the whole recording: live memory and all allocations or, if `from_ns` is not 0, their
- * changes since then. */
-static bool write_whole(const struct allo_heap_request *request, const char *file, uint64_t from_ns,
-			int out, struct allo_error *err)
+/* Reads the heap now or, at the end of the window that was asked for, its changes. */
+static unsigned read_heap(struct allo_followed_profile *followed,
+			  const struct allo_heap_request *request, const char *file,
+			  uint64_t start_ns, struct allo_profile *profile, struct allo_error *err)
 {
-	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
 	char root[ALLO_ROOT_SIZE];
 	struct allo_source_options options = allo_heap_source_options(request, root);
+	bool ok;
 
-	options.view = (struct allo_view){ .from_ns = from_ns,
-					   .at = from_ns > 0 ? ALLO_AT_CHANGE : ALLO_AT_NOW };
-	return allo_read_profile(file, &options, NULL, &profile, err) &&
-	       write_profile(&profile, request, out, err);
-}
-
-unsigned allo_heap_profile_write(const void *task, int out, struct allo_error *err)
-{
-	ALLO_DEFER(allo_recorded_processes_done) struct allo_recorded_processes list = { 0 };
-	const struct allo_heap_request *request = task;
-	struct allo_recorded_process recorded;
-	uint64_t from_ns = 0;
-	const char *file;
-	unsigned status = allo_served_recording_find(request->process, &list, &recorded, &file,
-						     err);
-
-	if (status != ALLO_DONE)
-		return status;
-	if (request->seconds > 0) {
-		from_ns = request->asked_ns > recorded.start_ns
-				  ? request->asked_ns - recorded.start_ns
-				  : 1;
-		if (!wait_for(request))
-			return fail_ended(request->process, err);
+	if (request->is_delta) {
+		ok = allo_followed_profile_read_since(followed, file, start_ns, &options, profile,
+						      err);
+		return ok ? ALLO_DONE : ALLO_BROKEN;
 	}
-	return write_whole(request, file, from_ns, out, err) ? ALLO_DONE : ALLO_BROKEN;
+	if (request->seconds == 0) {
+		ok = allo_followed_profile_read(followed, file, start_ns, &options, profile, err);
+		return ok ? ALLO_DONE : ALLO_BROKEN;
+	}
+	if (!allo_followed_profile_begin(followed, file, start_ns, err))
+		return ALLO_BROKEN;
+	if (!wait_for(request))
+		return fail_ended(request->process, err);
+	ok = allo_followed_profile_read_change(followed, &options, profile, err);
+	return ok ? ALLO_DONE : ALLO_BROKEN;
 }
 
 unsigned allo_heap_profile_follow(struct allo_followed_profile *followed,
@@ -131,8 +120,6 @@ unsigned allo_heap_profile_follow(struct allo_followed_profile *followed,
 {
 	ALLO_DEFER(allo_recorded_processes_done) struct allo_recorded_processes list = { 0 };
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
-	char root[ALLO_ROOT_SIZE];
-	struct allo_source_options options = allo_heap_source_options(request, root);
 	struct allo_recorded_process recorded;
 	const char *file;
 	unsigned status = allo_served_recording_find(request->process, &list, &recorded, &file,
@@ -140,10 +127,10 @@ unsigned allo_heap_profile_follow(struct allo_followed_profile *followed,
 
 	if (status != ALLO_DONE)
 		return status;
-	if (allo_followed_profile_read(followed, file, recorded.start_ns, &options, &profile,
-				       err) &&
-	    write_profile(&profile, request, out, err))
-		return ALLO_DONE;
-	allo_followed_profile_stop(followed);
-	return ALLO_BROKEN;
+	status = read_heap(followed, request, file, recorded.start_ns, &profile, err);
+	if (status == ALLO_DONE && !write_profile(&profile, request, out, err))
+		status = ALLO_BROKEN;
+	if (status != ALLO_DONE)
+		allo_followed_profile_stop(followed);
+	return status;
 }

@@ -4,9 +4,9 @@
 #ifndef ALLO_SERVE_HEAP_PROFILE_H
 #define ALLO_SERVE_HEAP_PROFILE_H
 
-#include "engine/followed_profile.h"
+#include "engine/live/followed_profile.h"
 #include "serve/process_list.h"
-#include "view/answers.h"
+#include "view/answers/answers.h"
 #include "watch/recorded_process.h"
 
 enum allo_heap_format {
@@ -20,9 +20,9 @@ struct allo_heap_request {
 	const struct allo_served_process *process;
 	const struct allo_symbol_options *symbols;
 	enum allo_heap_format format;
-	bool is_of_all;    /* the default value is all allocations so far, not live memory */
-	uint64_t asked_ns; /* time of the request, monotonic clock */
-	uint64_t seconds;  /* length of a window from then on; 0: everything until now */
+	bool is_of_all;   /* the default value is all allocations so far, not live memory */
+	bool is_delta;    /* allocations since the last such request, instead of all */
+	uint64_t seconds; /* length of a window from now on; 0: everything until now */
 	/* Of the page: the request, and as in struct allo_asked_files. */
 	struct allo_text ask;
 	allo_answer *(*find_more)(const char *ask);
@@ -39,10 +39,8 @@ unsigned allo_served_recording_find(const struct allo_served_process *process,
 struct allo_source_options allo_heap_source_options(const struct allo_heap_request *request,
 						    char root[ALLO_ROOT_SIZE]);
 
-/* For a worker that keeps the process's pidfd: replays the recording and writes the profile. */
-unsigned allo_heap_profile_write(const void *request, int out, struct allo_error *err);
-
-/* The same for a request without a window: replays only the events since the last request. */
+/* Writes the profile.  Replays only the events since the last request.  A request with a window
+ * waits for its end. */
 unsigned allo_heap_profile_follow(struct allo_followed_profile *followed,
 				  const struct allo_heap_request *request, int out,
 				  struct allo_error *err);

@@ -3,7 +3,7 @@
 
 #include "base/assert.h"
 #include "base/defer.h"
-#include "base/stale_socket.h"
+#include "base/io/stale_socket.h"
 #include "base/text.h"
 
 #include <arpa/inet.h>

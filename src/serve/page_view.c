@@ -1,3 +1,4 @@
+/* page_view.c - brings the recording up to date when the page asks "live", and answers from it. */
 #include "serve/page_view.h"
 
 #include "base/defer.h"

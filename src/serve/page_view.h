@@ -7,7 +7,7 @@
 #ifndef ALLO_SERVE_PAGE_VIEW_H
 #define ALLO_SERVE_PAGE_VIEW_H
 
-#include "engine/live_dataset.h"
+#include "engine/live/live_dataset.h"
 #include "serve/heap_profile.h"
 
 /* Writes the reply of the page's request to `out`; failures are replies too.  `live` is all zeros

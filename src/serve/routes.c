@@ -2,7 +2,8 @@
 #include "serve/routes.h"
 
 #include "base/defer.h"
-#include "base/xml.h"
+#include "base/encoding/json_write.h"
+#include "base/encoding/xml.h"
 #include "page/page.h"
 #include "serve/address_names.h"
 #include "serve/heap_profile.h"
@@ -10,6 +11,7 @@
 #include "telemetry/metrics.h"
 #include "telemetry/monotonic_clock.h"
 #include "view/ask.h"
+#include "wasm/embedded_engine.h"
 #include "watch/control_client.h"
 
 #include <fcntl.h>
@@ -74,13 +76,30 @@ static bool take_seconds(struct allo_http_request *request, bool is_text, uint64
 	return false;
 }
 
+static void answer_delta(struct allo_http_request *request)
+{
+	struct allo_heap_request heap = { .symbols = &request->server->symbols,
+					  .is_of_all = true,
+					  .is_delta = true };
+	struct allo_served_process *process;
+
+	if (!pick(request, &process))
+		return;
+	heap.process = process;
+	request->reply.type = "application/octet-stream";
+	request->reply.file = "delta_heap";
+	if (request->is_head)
+		request->reply.status = ALLO_DONE;
+	else
+		allo_http_server_follow(request, &heap, HEAP_LIMIT_NS);
+}
+
 static void capture(struct allo_http_request *request, enum allo_heap_format format, bool is_of_all)
 {
 	const char *names[] = { "heap", "allocs", "heap-delta", "allocs-delta" };
 	struct allo_heap_request heap = { .symbols = &request->server->symbols,
 					  .format = format,
-					  .is_of_all = is_of_all,
-					  .asked_ns = allo_clock_ns() };
+					  .is_of_all = is_of_all };
 	bool is_text = format != ALLO_HEAP_PPROF;
 	struct allo_served_process *process;
 
@@ -92,16 +111,8 @@ static void capture(struct allo_http_request *request, enum allo_heap_format for
 		request->reply.file = names[is_of_all + 2 * (heap.seconds > 0)];
 	if (request->is_head)
 		request->reply.status = ALLO_DONE;
-	else if (heap.seconds == 0)
-		allo_http_server_follow(request, &heap, HEAP_LIMIT_NS);
 	else
-		allo_http_server_start(request,
-				       &(struct allo_job){ .lane = ALLO_LANE_HEAP,
-							   .function = allo_heap_profile_write,
-							   .task = &heap,
-							   .kept = process->pidfd,
-							   .busy_ns = SECONDS(heap.seconds),
-							   .limit_ns = HEAP_LIMIT_NS });
+		allo_http_server_follow(request, &heap, HEAP_LIMIT_NS);
 }
 
 static void capture_either(struct allo_http_request *request, bool is_of_all)
@@ -241,21 +252,21 @@ static void start_walk(struct allo_http_request *request, struct allo_scrape_req
 							    .limit_ns = HEAP_LIMIT_NS });
 }
 
-static void answer_scrape(struct allo_http_request *request, enum allo_metrics_format form)
+static void answer_scrape(struct allo_http_request *request, enum allo_metrics_format format)
 {
 	struct allo_scrape_request scrape = { .processes = &request->server->processes,
-					      .form = form };
+					      .format = format };
 	struct allo_error err = { 0 };
 	char *text = NULL;
 	size_t len;
 
-	request->reply.type = allo_metrics_content_type(form);
+	request->reply.type = allo_metrics_content_type(format);
 	if (allo_http_request_argument(request, "walk"))
 		start_walk(request, &scrape);
 	else if (!pick_or_all(request, &scrape.process))
 		return;
 	else if (allo_scrape(&scrape, &text, &len, &err))
-		allo_http_request_text(request, allo_metrics_content_type(form), text, len);
+		allo_http_request_text(request, allo_metrics_content_type(format), text, len);
 	else
 		allo_http_request_fail(request, err.code == ALLO_IO ? ALLO_GONE : ALLO_BROKEN,
 				       &err);
@@ -271,7 +282,21 @@ static void answer_memory(struct allo_http_request *request)
 	answer_scrape(request, ALLO_METRICS_JSON);
 }
 
-static void put_process(struct allo_output *out, const struct allo_served_process *process)
+/* A browser sends the token to the index, but the page needs it in its address.  A GET of the index
+ * has shown the token, so its sender knows it. */
+static void put_link(struct allo_output *out, const struct allo_route *route, pid_t pid,
+		     const char *token)
+{
+	allo_output_printf(out, "<dt><a href=\"%s?pid=%d", route->path, (int)pid);
+	if (route->is_public && token) {
+		allo_output_string(out, "#k=");
+		allo_xml_text(out, allo_text_of(token));
+	}
+	allo_output_printf(out, "\">%s</a><dd>%s\n", route->path, route->about);
+}
+
+static void put_process(struct allo_output *out, const struct allo_served_process *process,
+			const char *token)
 {
 	allo_output_string(out, "<h2>");
 	allo_xml_text(out, allo_text_of(process->program));
@@ -279,17 +304,15 @@ static void put_process(struct allo_output *out, const struct allo_served_proces
 			   allo_served_process_has_ended(process) ? ", which has ended" : "");
 	for (const struct allo_route *route = routes; route->path; route++) {
 		if (route->about)
-			allo_output_printf(out, "<dt><a href=\"%s?pid=%d\">%s</a><dd>%s\n",
-					   route->path, (int)process->pid, route->path,
-					   route->about);
+			put_link(out, route, process->pid, token);
 	}
 	allo_output_string(out, "</dl>\n");
 }
 
 /* HTML, to be freed; NULL when memory is short. */
-static char *make_index(const struct allo_process_list *processes, size_t *len,
-			struct allo_error *err)
+static char *make_index(const struct allo_http_server *server, size_t *len, struct allo_error *err)
 {
+	const struct allo_process_list *processes = &server->processes;
 	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
 
 	if (!allo_output_open_memory(&out, &(struct allo_output_options){ 0 }, err))
@@ -300,7 +323,7 @@ static char *make_index(const struct allo_process_list *processes, size_t *len,
 	if (processes->all.len == 0)
 		allo_output_string(&out, "<p>No process has the runtime.</p>\n");
 	for (size_t i = 0; i < processes->all.len; i++)
-		put_process(&out, processes->all.at[i]);
+		put_process(&out, processes->all.at[i], server->access.token);
 	if (!allo_output_finish(&out, err))
 		return NULL;
 	return allo_output_take_memory(&out, len, err);
@@ -310,10 +333,67 @@ static void answer_index(struct allo_http_request *request)
 {
 	struct allo_error err = { 0 };
 	size_t len;
-	char *text = make_index(&request->server->processes, &len, &err);
+	char *text = make_index(request->server, &len, &err);
 
 	if (text)
 		allo_http_request_text(request, "text/html; charset=utf-8", text, len);
+	else
+		allo_http_request_fail(request, ALLO_BROKEN, &err);
+}
+
+/* The processes, as Prometheus' service discovery over HTTP lists targets.  Collectors put the
+ * label
+ * __param_pid into their requests as ?pid=. */
+static void put_targets(struct allo_output *out, const struct allo_process_list *processes,
+			const char *host)
+{
+	struct allo_json_out json = { .out = out };
+	char pid[16];
+
+	allo_json_out_begin(&json, '[');
+	for (size_t i = 0; i < processes->all.len; i++) {
+		const struct allo_served_process *process = processes->all.at[i];
+
+		if (allo_served_process_has_ended(process))
+			continue;
+		snprintf(pid, sizeof(pid), "%d", (int)process->pid);
+		allo_json_out_begin(&json, '{');
+		allo_json_out_key(&json, "targets");
+		allo_json_out_begin(&json, '[');
+		allo_json_out_string(&json, host);
+		allo_json_out_end(&json);
+		allo_json_out_key(&json, "labels");
+		allo_json_out_begin(&json, '{');
+		allo_json_out_member_text(&json, "__param_pid", allo_text_of(pid));
+		allo_json_out_member_text(&json, "pid", allo_text_of(pid));
+		allo_json_out_member_text(&json, "program", allo_text_of(process->program));
+		allo_json_out_end(&json);
+		allo_json_out_end(&json);
+	}
+	allo_json_out_end(&json);
+	allo_output_string(out, "\n");
+}
+
+static void answer_targets(struct allo_http_request *request)
+{
+	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
+	const char *host = allo_http_request_header(request, "Host");
+	struct allo_error err = { 0 };
+	char *text = NULL;
+	size_t len;
+
+	if (!host) {
+		allo_http_request_refuse(request, ALLO_BAD_REQUEST,
+					 "targets have the address of this server: send Host");
+		return;
+	}
+	if (allo_output_open_memory(&out, &(struct allo_output_options){ 0 }, &err)) {
+		put_targets(&out, &request->server->processes, host);
+		if (allo_output_finish(&out, &err))
+			text = allo_output_take_memory(&out, &len, &err);
+	}
+	if (text)
+		allo_http_request_text(request, "application/json", text, len);
 	else
 		allo_http_request_fail(request, ALLO_BROKEN, &err);
 }
@@ -386,6 +466,18 @@ static void answer_page(struct allo_http_request *request)
 	request->reply.is_page = true;
 }
 
+/* With it, the page reads files that are dropped onto it. */
+static void answer_engine(struct allo_http_request *request)
+{
+	struct allo_text engine = allo_embedded_engine();
+
+	if (engine.len == 0)
+		allo_http_request_refuse(request, ALLO_NOT_FOUND,
+					 "this 'allo' was built without the page's engine");
+	else
+		allo_http_request_copy(request, "application/zstd", engine);
+}
+
 /* Answers from the opened files. */
 static void answer_from_files(struct allo_http_request *request)
 {
@@ -442,6 +534,7 @@ static const struct allo_route routes[] = {
 	{ "/debug/pprof/heap", ALLO_GET,
 	  "live memory, for pprof; ?seconds=30: changes in the next 30 seconds; ?debug=1: as text", answer_heap },
 	{ "/debug/pprof/allocs", ALLO_GET, "the same profile; all allocations so far are the default value", answer_allocs },
+	{ "/debug/pprof/delta_heap", ALLO_GET, NULL, answer_delta }, /* not a link: each visit counts */
 	{ "/debug/pprof/cmdline", ALLO_GET, "the command line", answer_cmdline },
 	{ "/debug/pprof/symbol", ALLO_GET | ALLO_POST, NULL, answer_symbol },
 	{ "/pprof/heap", ALLO_GET, "live memory, for google-pprof", answer_heap_text },
@@ -449,7 +542,9 @@ static const struct allo_route routes[] = {
 	{ "/pprof/symbol", ALLO_GET | ALLO_POST, NULL, answer_symbol_inlined },
 	{ "/metrics", ALLO_GET, "metrics for Prometheus; ?walk=arenas: also those of glibc's malloc", answer_metrics },
 	{ "/memory", ALLO_GET, "the same metrics as JSON", answer_memory },
+	{ "/targets", ALLO_GET, NULL, answer_targets },
 	{ "/view", ALLO_GET, "the page of 'allo view', which follows the process", answer_page, .is_public = true },
+	{ "/engine", ALLO_GET, NULL, answer_engine, .is_public = true },
 	{ "/ask", ALLO_POST, NULL, answer_ask },
 	{ "/enable", ALLO_POST, NULL, answer_enable, .changes = true },
 	{ "/disable", ALLO_POST, NULL, answer_disable, .changes = true },

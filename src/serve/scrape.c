@@ -213,7 +213,7 @@ static bool make_text(put_function put, const struct scrape *scrape, const void 
 }
 
 struct metrics {
-	enum allo_metrics_format form;
+	enum allo_metrics_format format;
 	const struct allo_metrics_of *of;
 };
 
@@ -222,10 +222,10 @@ static void put_metrics(struct allo_text_buffer *buffer, const struct scrape *sc
 {
 	const struct metrics *metrics = context;
 
-	allo_metrics_put(buffer, metrics->form, metrics->of, scrape->all.len);
+	allo_metrics_put(buffer, metrics->format, metrics->of, scrape->all.len);
 }
 
-static bool make_metrics(const struct scrape *scrape, enum allo_metrics_format form, char **text,
+static bool make_metrics(const struct scrape *scrape, enum allo_metrics_format format, char **text,
 			 size_t *len, struct allo_error *err)
 {
 	ALLO_DEFER(allo_free_pointer)
@@ -236,7 +236,7 @@ static bool make_metrics(const struct scrape *scrape, enum allo_metrics_format f
 	for (size_t i = 0; i < scrape->all.len; i++)
 		of[i] = (struct allo_metrics_of){ &scrape->all.at[i].snapshot,
 						  scrape->all.at[i].labels };
-	return make_text(put_metrics, scrape, &(struct metrics){ form, of }, text, len, err);
+	return make_text(put_metrics, scrape, &(struct metrics){ format, of }, text, len, err);
 }
 
 static void put_process(struct allo_text_buffer *buffer, const struct scraped *scraped)
@@ -274,7 +274,7 @@ bool allo_scrape(const struct allo_scrape_request *request, char **text, size_t 
 
 	if (!add_processes(&scrape, request, err))
 		return false;
-	return request->form == ALLO_METRICS_JSON
+	return request->format == ALLO_METRICS_JSON
 		       ? make_text(put_json, &scrape, NULL, text, len, err)
-		       : make_metrics(&scrape, request->form, text, len, err);
+		       : make_metrics(&scrape, request->format, text, len, err);
 }

@@ -9,7 +9,7 @@
 struct allo_scrape_request {
 	const struct allo_process_list *processes;
 	struct allo_served_process *process; /* NULL: all, each with its pid and name */
-	enum allo_metrics_format form;
+	enum allo_metrics_format format;
 	bool walks; /* through glibc's blocks: half a second per GiB */
 };
 

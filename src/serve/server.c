@@ -190,12 +190,12 @@ void allo_http_server_start(struct allo_http_request *request, const struct allo
 
 	if (!may_start(request, job->lane))
 		return;
-	if (!allo_worker_start(&lane->worker, job->function, job->task, job->kept,
-			       job->busy_ns + job->limit_ns, &err)) {
+	if (!allo_worker_start(&lane->worker, job->function, job->task, job->kept, job->limit_ns,
+			       &err)) {
 		allo_http_request_fail(request, ALLO_UNAVAILABLE, &err);
 		return;
 	}
-	lane->busy_until_ns = allo_clock_ns() + job->busy_ns;
+	lane->busy_until_ns = 0;
 	wait_for(request, lane);
 }
 
@@ -218,7 +218,7 @@ void allo_http_server_follow(struct allo_http_request *request,
 		allo_http_request_fail(request, ALLO_UNAVAILABLE, &err);
 		return;
 	}
-	lane->busy_until_ns = 0;
+	lane->busy_until_ns = allo_clock_ns() + heap->seconds * ALLO_SECOND_NS;
 	wait_for(request, lane);
 }
 

@@ -49,7 +49,8 @@ struct allo_http_server {
 	size_t files;        /* replies in files, which occupy memory until they are sent */
 	struct allo_lane_state {
 		struct allo_worker worker;
-		uint64_t busy_until_ns; /* the earliest time at which the worker can end */
+		uint64_t busy_until_ns; /* the earliest time at which the worker or follower can end
+					 */
 		ALLO_VEC(struct allo_http_request *) waiting;
 		struct allo_followers followers;
 		struct allo_follower *asked; /* answers the first waiting request; or NULL */
@@ -71,16 +72,15 @@ struct allo_job {
 	allo_worker_function function;
 	const void *task;  /* copied by the fork */
 	int kept;          /* a descriptor that the worker needs, or -1 */
-	uint64_t busy_ns;  /* the time that the work takes at least */
-	uint64_t limit_ns; /* further time, after which the worker is killed */
+	uint64_t limit_ns; /* the worker is killed then */
 };
 
 /* Starts a worker and suspends the request until it ends; refuses the request if the lane is busy.
  */
 void allo_http_server_start(struct allo_http_request *request, const struct allo_job *job);
 
-/* The same for a heap without a window, or a request of the page: a follower of the process
- * answers. Requests of the page wait for each other. */
+/* The same for a heap, or a request of the page: a follower of the process answers.  Requests of
+ * the page wait for each other. */
 void allo_http_server_follow(struct allo_http_request *request,
 			     const struct allo_heap_request *heap, uint64_t limit_ns);
 

@@ -3,7 +3,8 @@
 
 #include "base/assert.h"
 #include "base/defer.h"
-#include "sql/tables.h"
+#include "base/vec.h"
+#include "sql/sqlite_calls.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -223,16 +224,16 @@ static inline size_t make_cell(const struct row_pages *pages, const struct allo_
 	*type++ = 1 + COLUMNS;
 	*type++ = 0; /* the row id stands in for this column */
 	*type++ = put_number(&body, stacks[row->stack]);
-	*type++ = put_number(&body, allo_sqlite_number(row->size));
-	*type++ = put_number(&body, allo_sqlite_number(row->alloc_ns));
-	*type++ = put_number(&body, allo_sqlite_number(row->free_ns));
+	*type++ = put_number(&body, allo_sql_number(row->size));
+	*type++ = put_number(&body, allo_sql_number(row->alloc_ns));
+	*type++ = put_number(&body, allo_sql_number(row->free_ns));
 	*type++ = put_number(&body, row->alloc_thread);
 	*type++ = put_number(&body, row->free_thread);
 	*type++ = put_number(&body, (int64_t)row->address);
 	*type++ = put_number(&body, row->is_temporary);
 	*type++ = put_number(&body, row->is_resized_on);
 	/* Only a realloc makes these differ; null takes no space. */
-	*type++ = row->is_resized ? put_number(&body, allo_sqlite_number(row->first_ns)) : 0;
+	*type++ = row->is_resized ? put_number(&body, allo_sql_number(row->first_ns)) : 0;
 	*type++ = row->is_resized ? put_number(&body, stacks[row->first_stack]) : 0;
 	*type++ = put_number(&body, row->labels);
 	*type++ = put_weight(&body, row->weight);
@@ -345,7 +346,7 @@ static bool finish_rows(struct row_pages *pages, struct allo_error *err)
 
 /* The database. */
 
-extern const char allo_schema_sql[], allo_views_sql[];
+extern const char allo_views_sql[];
 
 /* The page size is a compromise: small databases grow, large ones are faster. */
 static const char pragmas[] = "pragma page_size = 16384;"
@@ -356,171 +357,178 @@ static const char pragmas[] = "pragma page_size = 16384;"
 			      "pragma user_version = " ALLO_SQL_VERSION ";"
 			      "begin";
 
-struct allo_sql_state {
-	struct allo_sql_tables tables; /* .db is NULL once everything but the rows is written */
+struct database {
+	sqlite3 *db; /* NULL once everything but the rows is written */
+	const char *name;
+	sqlite3_stmt *inserts[ALLO_TABLES]; /* made when they are needed */
 	struct row_pages rows;
 };
 
-bool allo_database_create(struct allo_database *db, int fd, const char *name,
-			  struct allo_error *err)
+static bool make_tables(struct database *database, struct allo_error *err)
 {
-	struct allo_sql_state *state = calloc(1, sizeof(*state));
+	for (size_t i = 0; i < ALLO_TABLES; i++) {
+		char sql[ALLO_SQL_CREATE_MAX];
 
-	*db = (struct allo_database){ .state = state };
-	if (!state)
-		return allo_fail_memory(err);
-	state->tables.name = name;
-	if (!allo_sqlite_open_fd(&state->tables.db, fd, true, err))
-		return false;
-	state->rows.fd = fd;
-	state->rows.name = name;
-	return allo_sqlite_exec(state->tables.db, name, pragmas, err) &&
-	       allo_sqlite_exec(state->tables.db, name, allo_schema_sql, err);
-}
-
-static bool add_meta(const struct allo_database *db, const char *key, const char *value,
-		     struct allo_error *err)
-{
-	return allo_database_add_meta(db, key, allo_text_of(value), err);
-}
-
-static bool add_profile_meta(const struct allo_database *db, const struct allo_profile *profile,
-			     struct allo_error *err)
-{
-	const struct allo_meta *meta = &profile->meta;
-	char period[24];
-
-	snprintf(period, sizeof(period), "%lld", (long long)meta->period);
-	for (size_t i = 0; i < profile->comments.len; i++) {
-		char key[32];
-
-		snprintf(key, sizeof(key), "comment %zu", i + 1);
-		if (!allo_database_add_meta(
-			    db, key, allo_profile_text(profile, profile->comments.at[i]), err))
+		if (!allo_is_in(allo_sql_tables[i].only_in, ALLO_IN_SQLITE))
+			continue;
+		allo_sql_create_table(&allo_sql_tables[i], sql);
+		if (!allo_sqlite_exec(database->db, database->name, sql, err))
 			return false;
 	}
-	return add_meta(db, "format", meta->format ? meta->format : "", err) &&
-	       add_meta(db, "allo version", ALLO_VERSION, err) &&
-	       allo_database_add_meta(db, "producer", allo_profile_text(profile, meta->producer),
-				      err) &&
-	       add_meta(db, "period", period, err) &&
-	       allo_database_add_meta(db, "period unit",
-				      allo_profile_text(profile, meta->period_unit), err);
+	return true;
 }
 
-/* The settings that sites depend on. */
-static bool add_site_meta(const struct allo_database *db,
-			  const struct allo_attribution *attribution, struct allo_error *err)
+static size_t count_columns(const struct allo_sql_layout *table)
 {
-	for (size_t i = 0; i < attribution->name_count; i++) {
-		char key[32];
+	size_t count = 0;
 
-		snprintf(key, sizeof(key), "alloc-fn %zu", i + 1);
-		if (!add_meta(db, key, attribution->names[i], err))
-			return false;
+	for (const struct allo_sql_column *column = table->columns; column->name; column++)
+		count += allo_is_in(column->only_in, ALLO_IN_SQLITE);
+	return count;
+}
+
+static sqlite3_stmt *insert_into(struct database *database, enum allo_sql_table table,
+				 struct allo_error *err)
+{
+	sqlite3_stmt **insert = &database->inserts[table];
+	char sql[160];
+	int used;
+
+	if (*insert != NULL)
+		return *insert;
+	used = snprintf(sql, sizeof(sql), "insert into %s values(?", allo_sql_tables[table].name);
+	for (size_t i = 1; i < count_columns(&allo_sql_tables[table]); i++)
+		used += snprintf(sql + used, sizeof(sql) - (size_t)used, ", ?");
+	snprintf(sql + used, sizeof(sql) - (size_t)used, ")");
+	return *insert = allo_sqlite_prepare(database->db, database->name, sql, err);
+}
+
+static bool bind_cell(sqlite3_stmt *insert, int parameter, const struct allo_sql_column *column,
+		      const struct allo_sql_cell *cell)
+{
+	if (cell->is_null)
+		return sqlite3_bind_null(insert, parameter) == SQLITE_OK;
+	switch (column->type) {
+	case ALLO_COLUMN_REAL:
+	case ALLO_COLUMN_WEIGHT:
+		return sqlite3_bind_double(insert, parameter, cell->real) == SQLITE_OK;
+	case ALLO_COLUMN_TEXT:
+		return allo_sqlite_bind_text(insert, parameter, cell->text);
+	default:
+		return sqlite3_bind_int64(insert, parameter, cell->number) == SQLITE_OK;
 	}
-	return add_meta(db, "wrappers", allo_wrappers_names[attribution->wrappers], err);
 }
 
-bool allo_database_add_profile(struct allo_database *db, const struct allo_profile *profile,
-			       struct allo_attribution *attribution,
-			       const struct allo_process_info *process, const bool *has_rows,
-			       struct allo_error *err)
+static bool add_row(struct allo_store *store, enum allo_sql_table table,
+		    const struct allo_sql_cell *cells, struct allo_error *err)
 {
-	struct allo_sql_tables *tables = &db->state->tables;
+	struct database *database = store->state;
+	sqlite3_stmt *insert = insert_into(database, table, err);
+	int parameter = 0;
+	bool ok;
 
-	tables->profile = profile;
-	tables->attribution = attribution;
-	if (!allo_attribution_learn(attribution, profile, err) ||
-	    !allo_content_ids_init(&tables->ids, profile, err))
+	if (!insert)
 		return false;
-	db->state->rows.stacks = tables->ids.stacks;
-	return allo_sql_write_code(tables, has_rows, err) &&
-	       allo_sql_write_numbers(tables, process, err) && add_profile_meta(db, profile, err) &&
-	       add_site_meta(db, attribution, err);
+	for (const struct allo_sql_column *column = allo_sql_tables[table].columns; column->name;
+	     column++) {
+		if (!allo_is_in(column->only_in, ALLO_IN_SQLITE))
+			continue;
+		if (!bind_cell(insert, parameter + 1, column, &cells[parameter]))
+			return allo_fail_memory(err);
+		parameter++;
+	}
+	ok = sqlite3_step(insert) == SQLITE_DONE;
+	if (!ok)
+		allo_sqlite_fail(database->db, database->name, err);
+	sqlite3_reset(insert);
+	return ok;
 }
 
-bool allo_database_add_markers(const struct allo_database *db, const struct allo_marker *markers,
-			       size_t count, struct allo_error *err)
+static void close_database(struct database *database)
 {
-	return allo_sql_write_markers(&db->state->tables, markers, count, err);
+	for (size_t i = 0; i < ALLO_TABLES; i++)
+		allo_sqlite_finalize(&database->inserts[i]);
+	sqlite3_close(database->db);
+	database->db = NULL;
 }
 
-static bool read_number(const struct allo_sql_tables *tables, const char *sql, uint32_t *number,
+static bool read_number(const struct database *database, const char *sql, uint32_t *number,
 			struct allo_error *err)
 {
-	ALLO_DEFER(allo_sqlite_finalize) sqlite3_stmt *select = allo_sql_prepare(tables, sql, err);
+	ALLO_DEFER(allo_sqlite_finalize)
+	sqlite3_stmt *select = allo_sqlite_prepare(database->db, database->name, sql, err);
 
 	if (!select)
 		return false;
 	if (sqlite3_step(select) != SQLITE_ROW)
-		return allo_sqlite_fail(tables->db, tables->name, err);
+		return allo_sqlite_fail(database->db, database->name, err);
 	*number = (uint32_t)sqlite3_column_int64(select, 0);
 	return true;
 }
 
 /* Ends SQLite's part of the file; the rows follow. */
-static bool end_tables(struct allo_sql_state *state, struct allo_error *err)
+static bool end_tables(struct database *database, struct allo_error *err)
 {
-	struct allo_sql_tables *tables = &state->tables;
-	struct row_pages *rows = &state->rows;
+	struct row_pages *rows = &database->rows;
 
-	if (!allo_sqlite_exec(tables->db, tables->name, allo_views_sql, err) ||
-	    !allo_sqlite_exec(tables->db, tables->name, "commit", err) ||
-	    !read_number(tables, "pragma page_size", &rows->page_size, err) ||
-	    !read_number(tables, "pragma page_count", &rows->page_count, err) ||
-	    !read_number(tables, "select rootpage from sqlite_schema where name = 'allocation'",
+	if (!allo_sqlite_exec(database->db, database->name, allo_views_sql, err) ||
+	    !allo_sqlite_exec(database->db, database->name, "commit", err) ||
+	    !read_number(database, "pragma page_size", &rows->page_size, err) ||
+	    !read_number(database, "pragma page_count", &rows->page_count, err) ||
+	    !read_number(database, "select rootpage from sqlite_schema where name = 'allocation'",
 			 &rows->root, err))
 		return false;
-	sqlite3_close(tables->db);
-	tables->db = NULL;
+	close_database(database);
 	return begin_rows(rows, err);
 }
 
-bool allo_database_add_rows(struct allo_database *db, const struct allo_allocation *rows,
+static bool add_allocations(struct allo_store *store, const struct allo_allocation *rows,
 			    size_t count, struct allo_error *err)
 {
-	struct allo_sql_state *state = db->state;
+	struct database *database = store->state;
 
-	ALLO_ASSERT(state->tables.profile);
-	if (state->tables.db && !end_tables(state, err))
+	database->rows.stacks = store->ids.stacks;
+	if (database->db && !end_tables(database, err))
 		return false;
-	db->rows += count;
-	return add_rows(&state->rows, rows, count, err);
+	return add_rows(&database->rows, rows, count, err);
 }
 
-bool allo_database_add_meta(const struct allo_database *db, const char *key, struct allo_text value,
-			    struct allo_error *err)
+static bool finish(struct allo_store *store, struct allo_error *err)
 {
-	ALLO_DEFER(allo_sqlite_finalize)
-	sqlite3_stmt *insert = allo_sql_prepare(&db->state->tables, "insert into meta values(?, ?)",
-						err);
+	struct database *database = store->state;
 
-	if (!insert)
-		return false;
-	if (!allo_sqlite_bind_text(insert, 1, allo_text_of(key)) ||
-	    !allo_sqlite_bind_text(insert, 2, value))
-		return allo_fail_memory(err);
-	return allo_sql_insert(&db->state->tables, insert, err);
+	return (!database->db || end_tables(database, err)) &&
+	       (store->rows == 0 || finish_rows(&database->rows, err));
 }
 
-bool allo_database_finish(struct allo_database *db, struct allo_error *err)
+static void drop(struct allo_store *store)
 {
-	struct allo_sql_state *state = db->state;
+	struct database *database = store->state;
 
-	return (!state->tables.db || end_tables(state, err)) &&
-	       (db->rows == 0 || finish_rows(&state->rows, err));
-}
-
-void allo_database_drop(struct allo_database *db)
-{
-	struct allo_sql_state *state = db->state;
-
-	if (!state)
+	if (!database)
 		return;
-	row_pages_done(&state->rows);
-	sqlite3_close(state->tables.db);
-	allo_content_ids_done(&state->tables.ids);
-	free(state);
-	*db = (struct allo_database){ 0 };
+	row_pages_done(&database->rows);
+	close_database(database);
+	free(database);
+}
+
+static const struct allo_store_kind sqlite_kind = {
+	.place = ALLO_IN_SQLITE,
+	.add_row = add_row,
+	.add_allocations = add_allocations,
+	.finish = finish,
+	.drop = drop,
+};
+
+bool allo_database_open(struct allo_store *store, int fd, const char *name, struct allo_error *err)
+{
+	struct database *database = calloc(1, sizeof(*database));
+
+	*store = (struct allo_store){ .kind = &sqlite_kind, .state = database };
+	if (!database)
+		return allo_fail_memory(err);
+	database->name = database->rows.name = name;
+	database->rows.fd = fd;
+	return allo_sqlite_open_fd(&database->db, fd, true, err) &&
+	       allo_sqlite_exec(database->db, name, pragmas, err) && make_tables(database, err);
 }

@@ -1,7 +1,6 @@
-/* number_tables.c - writes processes, threads, metrics, labels and samples. */
+/* number_tables.c - writes processes, threads, metrics, labels, samples and markers. */
 #include "sql/tables.h"
 
-#include "base/defer.h"
 #include "profile/metric_about.h"
 #include "profile/naming.h"
 
@@ -12,175 +11,165 @@ static const char *clock_name(enum allo_clock clock)
 						  : "";
 }
 
-static bool write_process(const struct allo_sql_tables *tables,
-			  const struct allo_process_info *process, struct allo_error *err)
+static struct allo_sql_cell text_cell(const struct allo_store *store, allo_string_id id)
+{
+	return ALLO_CELL_TEXT(allo_profile_text(store->profile, id));
+}
+
+static bool write_process(struct allo_store *store, const struct allo_process_info *process,
+			  struct allo_error *err)
 {
 	static const struct allo_process_info unknown;
-	const struct allo_meta *meta = &tables->profile->meta;
-	ALLO_DEFER(allo_sqlite_finalize)
-	sqlite3_stmt *insert = allo_sql_prepare(
-		tables, "insert into process values(1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", err);
+	const struct allo_meta *meta = &store->profile->meta;
 
-	if (!insert)
-		return false;
 	if (!process)
 		process = &unknown;
-	sqlite3_bind_int64(insert, 1, allo_sqlite_number(meta->pid));
-	sqlite3_bind_int64(insert, 2, allo_sqlite_number(process->parent_pid));
-	sqlite3_bind_int64(insert, 9, meta->start_ns);
-	sqlite3_bind_int64(insert, 10, allo_sqlite_number(meta->duration));
-	sqlite3_bind_int64(insert, 11, allo_sqlite_number(meta->peak_time));
-	if (!allo_sqlite_bind_text(insert, 3, allo_profile_text(tables->profile, meta->command)) ||
-	    !allo_sqlite_bind_text(insert, 4, process->program) ||
-	    !allo_sqlite_bind_text(insert, 5, process->folder) ||
-	    !allo_sqlite_bind_text(insert, 6, process->host) ||
-	    !allo_sqlite_bind_text(insert, 7, process->end) ||
-	    !allo_sqlite_bind_text(insert, 8, allo_text_of(clock_name(meta->clock))))
-		return allo_fail_memory(err);
-	return allo_sql_insert(tables, insert, err);
+	return allo_store_add_row(store, ALLO_TABLE_PROCESS,
+				  (struct allo_sql_cell[]){
+					  ALLO_CELL_NUMBER(1),
+					  ALLO_CELL_NUMBER(allo_sql_number(meta->pid)),
+					  ALLO_CELL_NUMBER(allo_sql_number(process->parent_pid)),
+					  text_cell(store, meta->command),
+					  ALLO_CELL_TEXT(process->program),
+					  ALLO_CELL_TEXT(process->folder),
+					  ALLO_CELL_TEXT(process->host),
+					  ALLO_CELL_TEXT(process->end),
+					  ALLO_CELL_TEXT(allo_text_of(clock_name(meta->clock))),
+					  ALLO_CELL_NUMBER(meta->start_ns),
+					  ALLO_CELL_NUMBER(allo_sql_number(meta->duration)),
+					  ALLO_CELL_NUMBER(allo_sql_number(meta->peak_time)),
+				  },
+				  err);
 }
 
-static bool write_threads(const struct allo_sql_tables *tables, struct allo_error *err)
+static bool write_threads(struct allo_store *store, struct allo_error *err)
 {
-	const struct allo_profile *profile = tables->profile;
-	ALLO_DEFER(allo_sqlite_finalize)
-	sqlite3_stmt *insert = allo_sql_prepare(tables, "insert into thread values(?, 1, ?, ?)",
-						err);
+	const struct allo_profile *profile = store->profile;
 
-	for (size_t i = 1; insert && i < profile->threads.len; i++) {
-		sqlite3_bind_int64(insert, 1, (int64_t)i);
-		sqlite3_bind_int64(insert, 2, allo_sqlite_number(profile->threads.at[i].tid));
-		if (!allo_sqlite_bind_text(insert, 3,
-					   allo_profile_text(profile, profile->threads.at[i].name)))
-			return allo_fail_memory(err);
-		if (!allo_sql_insert(tables, insert, err))
-			return false;
-	}
-	return insert;
-}
+	for (size_t i = 1; i < profile->threads.len; i++) {
+		const struct allo_sql_cell cells[] = {
+			ALLO_CELL_NUMBER((int64_t)i),
+			ALLO_CELL_NUMBER(1),
+			ALLO_CELL_NUMBER(allo_sql_number(profile->threads.at[i].tid)),
+			text_cell(store, profile->threads.at[i].name),
+		};
 
-static bool write_metrics(const struct allo_sql_tables *tables, struct allo_error *err)
-{
-	const struct allo_profile *profile = tables->profile;
-	ALLO_DEFER(allo_sqlite_finalize)
-	sqlite3_stmt *insert = allo_sql_prepare(tables, "insert into metric values(?, ?, ?, ?, ?)",
-						err);
-
-	for (size_t i = 0; insert && i < profile->metrics.len; i++) {
-		const struct allo_metric *metric = &profile->metrics.at[i];
-		const struct allo_metric_kind *kind = &allo_metric_kinds[metric->meaning];
-		char scratch[ALLO_NAME_SCRATCH], about[ALLO_ABOUT_SIZE];
-
-		sqlite3_bind_int64(insert, 1, (int64_t)i + 1);
-		sqlite3_bind_int(insert, 5, kind->is_additive);
-		if (!allo_sqlite_bind_text(insert, 2, allo_metric_name(profile, i, scratch)) ||
-		    !allo_sqlite_bind_text(insert, 3, allo_profile_text(profile, metric->unit)) ||
-		    !allo_sqlite_bind_text(insert, 4,
-					   allo_text_of(allo_metric_about(profile, i, about))))
-			return allo_fail_memory(err);
-		if (!allo_sql_insert(tables, insert, err))
-			return false;
-	}
-	return insert;
-}
-
-static bool write_labels(const struct allo_sql_tables *tables, struct allo_error *err)
-{
-	const struct allo_profile *profile = tables->profile;
-	ALLO_DEFER(allo_sqlite_finalize)
-	sqlite3_stmt *insert = allo_sql_prepare(
-		tables, "insert into label(labels, name, text, number, unit) values(?, ?, ?, ?, ?)",
-		err);
-
-	for (size_t i = 1; insert && i < profile->label_sets.len; i++) {
-		const struct allo_label_set *set = &profile->label_sets.at[i];
-
-		for (uint32_t k = 0; k < set->count; k++) {
-			const struct allo_label *label = &profile->labels.at[set->first + k];
-
-			sqlite3_bind_int64(insert, 1, (int64_t)i);
-			sqlite3_bind_int64(insert, 4, label->number);
-			if (!allo_sqlite_bind_text(insert, 2,
-						   allo_profile_text(profile, label->key)) ||
-			    !allo_sqlite_bind_text(insert, 3,
-						   allo_profile_text(profile, label->text)) ||
-			    !allo_sqlite_bind_text(insert, 5,
-						   allo_profile_text(profile, label->unit)))
-				return allo_fail_memory(err);
-			if (!allo_sql_insert(tables, insert, err))
-				return false;
-		}
-	}
-	return insert;
-}
-
-/* Writes one row for each number that is not 0. */
-static bool write_sample(const struct allo_sql_tables *tables, sqlite3_stmt *insert, size_t sample,
-			 struct allo_error *err)
-{
-	const struct allo_profile *profile = tables->profile;
-	const uint64_t *values = allo_profile_row(profile, sample);
-	struct allo_when when = profile->sample_times.len ? profile->sample_times.at[sample]
-							  : (struct allo_when){ 0 };
-
-	sqlite3_bind_int64(insert, 1, tables->ids.stacks[profile->sample_stacks.at[sample]]);
-	sqlite3_bind_int64(insert, 4, allo_profile_labels_of(profile, sample));
-	sqlite3_bind_int64(insert, 5, when.thread);
-	sqlite3_bind_int64(insert, 6, allo_sqlite_number(when.start_ns));
-	sqlite3_bind_int64(insert, 7, allo_sqlite_number(when.duration_ns));
-	for (size_t i = 0; i < profile->metrics.len; i++) {
-		bool is_signed = profile->metrics.at[i].is_signed;
-
-		if (values[i] == 0)
-			continue;
-		sqlite3_bind_int64(insert, 2, (int64_t)i + 1);
-		sqlite3_bind_int64(insert, 3,
-				   is_signed ? (int64_t)values[i] : allo_sqlite_number(values[i]));
-		sqlite3_bind_double(insert, 8, allo_profile_variance(profile, sample, i));
-		if (!allo_sql_insert(tables, insert, err))
+		if (!allo_store_add_row(store, ALLO_TABLE_THREAD, cells, err))
 			return false;
 	}
 	return true;
 }
 
-static bool write_samples(const struct allo_sql_tables *tables, struct allo_error *err)
+static bool write_metrics(struct allo_store *store, struct allo_error *err)
 {
-	ALLO_DEFER(allo_sqlite_finalize)
-	sqlite3_stmt *insert = allo_sql_prepare(
-		tables,
-		"insert into sample(stack, metric, value, labels, thread, start_ns, duration_ns, "
-		"variance) values(?, ?, ?, ?, ?, ?, ?, ?)",
-		err);
+	const struct allo_profile *profile = store->profile;
 
-	for (size_t i = 0; insert && i < allo_profile_sample_count(tables->profile); i++) {
-		if (!write_sample(tables, insert, i, err))
+	for (size_t i = 0; i < profile->metrics.len; i++) {
+		const struct allo_metric *metric = &profile->metrics.at[i];
+		const struct allo_metric_kind *kind = &allo_metric_kinds[metric->meaning];
+		char scratch[ALLO_NAME_SCRATCH], about[ALLO_ABOUT_SIZE];
+		const struct allo_sql_cell cells[] = {
+			ALLO_CELL_NUMBER((int64_t)i + 1),
+			ALLO_CELL_TEXT(allo_metric_name(profile, i, scratch)),
+			text_cell(store, metric->unit),
+			ALLO_CELL_TEXT(allo_text_of(allo_metric_about(profile, i, about))),
+			ALLO_CELL_NUMBER(kind->is_additive),
+		};
+
+		if (!allo_store_add_row(store, ALLO_TABLE_METRIC, cells, err))
 			return false;
 	}
-	return insert;
+	return true;
 }
 
-bool allo_sql_write_numbers(const struct allo_sql_tables *tables,
-			    const struct allo_process_info *process, struct allo_error *err)
+static bool write_labels(struct allo_store *store, struct allo_error *err)
 {
-	return write_process(tables, process, err) && write_threads(tables, err) &&
-	       write_metrics(tables, err) && write_labels(tables, err) &&
-	       write_samples(tables, err);
+	const struct allo_profile *profile = store->profile;
+	int64_t id = 0;
+
+	for (size_t i = 1; i < profile->label_sets.len; i++) {
+		const struct allo_label_set *set = &profile->label_sets.at[i];
+
+		for (uint32_t k = 0; k < set->count; k++) {
+			const struct allo_label *label = &profile->labels.at[set->first + k];
+			const struct allo_sql_cell cells[] = {
+				ALLO_CELL_NUMBER(++id),          ALLO_CELL_NUMBER((int64_t)i),
+				text_cell(store, label->key),    text_cell(store, label->text),
+				ALLO_CELL_NUMBER(label->number), text_cell(store, label->unit),
+			};
+
+			if (!allo_store_add_row(store, ALLO_TABLE_LABEL, cells, err))
+				return false;
+		}
+	}
+	return true;
 }
 
-bool allo_sql_write_markers(const struct allo_sql_tables *tables, const struct allo_marker *markers,
+/* Writes one row for each number that is not 0. */
+static bool write_sample(struct allo_store *store, size_t sample, int64_t *id,
+			 struct allo_error *err)
+{
+	const struct allo_profile *profile = store->profile;
+	const uint64_t *values = allo_profile_row(profile, sample);
+	struct allo_when when = profile->sample_times.len ? profile->sample_times.at[sample]
+							  : (struct allo_when){ 0 };
+
+	for (size_t i = 0; i < profile->metrics.len; i++) {
+		bool is_signed = profile->metrics.at[i].is_signed;
+		int64_t value = is_signed ? (int64_t)values[i] : allo_sql_number(values[i]);
+		const struct allo_sql_cell cells[] = {
+			ALLO_CELL_NUMBER(*id + 1),
+			ALLO_CELL_NUMBER(store->ids.stacks[profile->sample_stacks.at[sample]]),
+			ALLO_CELL_NUMBER((int64_t)i + 1),
+			ALLO_CELL_NUMBER(value),
+			ALLO_CELL_NUMBER(allo_profile_labels_of(profile, sample)),
+			ALLO_CELL_NUMBER(when.thread),
+			ALLO_CELL_NUMBER(allo_sql_number(when.start_ns)),
+			ALLO_CELL_NUMBER(allo_sql_number(when.duration_ns)),
+			ALLO_CELL_REAL(allo_profile_variance(profile, sample, i)),
+		};
+
+		if (values[i] == 0)
+			continue;
+		++*id;
+		if (!allo_store_add_row(store, ALLO_TABLE_SAMPLE, cells, err))
+			return false;
+	}
+	return true;
+}
+
+static bool write_samples(struct allo_store *store, struct allo_error *err)
+{
+	int64_t id = 0;
+
+	for (size_t i = 0; i < allo_profile_sample_count(store->profile); i++) {
+		if (!write_sample(store, i, &id, err))
+			return false;
+	}
+	return true;
+}
+
+bool allo_sql_write_numbers(struct allo_store *store, const struct allo_process_info *process,
+			    struct allo_error *err)
+{
+	return write_process(store, process, err) && write_threads(store, err) &&
+	       write_metrics(store, err) && write_labels(store, err) && write_samples(store, err);
+}
+
+bool allo_store_add_markers(struct allo_store *store, const struct allo_marker *markers,
 			    size_t count, struct allo_error *err)
 {
-	ALLO_DEFER(allo_sqlite_finalize)
-	sqlite3_stmt *insert = allo_sql_prepare(
-		tables, "insert into marker(process, thread, ns, name) values(1, ?, ?, ?)", err);
+	for (size_t i = 0; i < count; i++) {
+		const struct allo_sql_cell cells[] = {
+			ALLO_CELL_NUMBER((int64_t)i + 1),
+			ALLO_CELL_NUMBER(1),
+			ALLO_CELL_NUMBER(markers[i].thread),
+			ALLO_CELL_NUMBER(allo_sql_number(markers[i].ns)),
+			ALLO_CELL_TEXT(markers[i].name),
+		};
 
-	for (size_t i = 0; insert && i < count; i++) {
-		sqlite3_bind_int64(insert, 1, markers[i].thread);
-		sqlite3_bind_int64(insert, 2, allo_sqlite_number(markers[i].ns));
-		if (!allo_sqlite_bind_text(insert, 3, markers[i].name))
-			return allo_fail_memory(err);
-		if (!allo_sql_insert(tables, insert, err))
+		if (!allo_store_add_row(store, ALLO_TABLE_MARKER, cells, err))
 			return false;
 	}
-	return insert;
+	return true;
 }

@@ -14,6 +14,9 @@
 /* Virtual machine instructions between two looks at the clock; each takes tens of nanoseconds. */
 enum { STEPS_BETWEEN_LOOKS = 100000 };
 
+/* Bytes of a value or a statement in a confined session. */
+enum { CONFINED_VALUE_MAX = 8 << 20 };
+
 /* The connection that SIGINT stops; there is one at a time. */
 static sqlite3 *volatile running;
 static volatile sig_atomic_t was_interrupted;
@@ -76,11 +79,18 @@ static bool check_ours(struct allo_sql_session *session, struct allo_error *err)
 	return true;
 }
 
-static void prepare_connection(struct allo_sql_session *session)
+extern const char allo_session_sql[];
+
+static bool prepare_connection(struct allo_sql_session *session, struct allo_error *err)
 {
 	/* Names in code are case-sensitive. */
 	sqlite3_exec(session->db, "pragma case_sensitive_like = on", NULL, NULL, NULL);
 	sqlite3_progress_handler(session->db, STEPS_BETWEEN_LOOKS, look_at_clock, session);
+	/* A database that is written shows its tables, since views cannot be changed. */
+	if (session->may_write)
+		return true;
+	return allo_sqlite_exec(session->db, session->name, "pragma temp_store = memory", err) &&
+	       allo_sqlite_exec(session->db, session->name, allo_session_sql, err);
 }
 
 bool allo_sql_session_open(struct allo_sql_session *session, const char *path,
@@ -93,17 +103,68 @@ bool allo_sql_session_open(struct allo_sql_session *session, const char *path,
 	if (sqlite3_open_v2(path, &session->db, flags, NULL) != SQLITE_OK)
 		return session->db ? allo_sqlite_fail(session->db, path, err)
 				   : allo_fail_memory(err);
-	if (!check_ours(session, err))
-		return false;
-	prepare_connection(session);
-	return true;
+	return check_ours(session, err) && prepare_connection(session, err);
 }
 
 bool allo_sql_session_open_fd(struct allo_sql_session *session, int fd, struct allo_error *err)
 {
-	if (!allo_sqlite_open_fd(&session->db, fd, false, err) || !check_ours(session, err))
-		return false;
-	prepare_connection(session);
+	return allo_sqlite_open_fd(&session->db, fd, false, err) && check_ours(session, err) &&
+	       prepare_connection(session, err);
+}
+
+/* Confinement. */
+
+/* They list columns and indexes; others change the connection or name files. */
+static bool is_harmless_pragma(const char *name)
+{
+	static const char *const harmless[] = { "table_info", "table_xinfo", "table_list",
+						"index_list", "index_info",  "index_xinfo" };
+
+	for (size_t i = 0; name && i < sizeof(harmless) / sizeof(harmless[0]); i++) {
+		if (strcasecmp(name, harmless[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* SQLite asks this about each action of a statement while it compiles the statement.  `first` and
+ * `second` are the action's arguments, such as a pragma's or a function's name. */
+static int permit(void *context, int action, const char *first, const char *second,
+		  const char *database, const char *view)
+{
+	(void)context;
+	(void)database;
+	(void)view;
+	switch (action) {
+	case SQLITE_SELECT:
+	case SQLITE_READ:
+	case SQLITE_RECURSIVE:
+		return SQLITE_OK;
+	case SQLITE_FUNCTION:
+		return second && strcasecmp(second, "load_extension") == 0 ? SQLITE_DENY
+									   : SQLITE_OK;
+	case SQLITE_PRAGMA:
+		return is_harmless_pragma(first) ? SQLITE_OK : SQLITE_DENY;
+	default:
+		return SQLITE_DENY;
+	}
+}
+
+bool allo_sql_session_confine(struct allo_sql_session *session, struct allo_error *err)
+{
+	sqlite3 *db = session->db;
+
+	session->is_confined = true;
+	/* SQLite makes this table at its first use, which looks like a change of the schema. */
+	number_of(db, "select count(*) from pragma_table_info('meta')");
+	/* A file's views may be hostile, too: they call no function that could do harm. */
+	if (sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL) != SQLITE_OK ||
+	    sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL) != SQLITE_OK ||
+	    sqlite3_set_authorizer(db, permit, NULL) != SQLITE_OK)
+		return allo_sqlite_fail(db, session->name, err);
+	sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
+	/* The longest names have 100 KB; a query could make values of a gigabyte. */
+	sqlite3_limit(db, SQLITE_LIMIT_LENGTH, CONFINED_VALUE_MAX);
 	return true;
 }
 
@@ -169,16 +230,93 @@ static void hint_tables(struct allo_sql_session *session, struct allo_error *err
 	allo_hint(err, "there are %s", names);
 }
 
+/* Names in the first column of a query with ?1, the name of a column, and ?2, a statement;
+ * separated by commas, as far as there is room. */
+static void list_names(struct allo_sql_session *session, const char *query, struct allo_text name,
+		       const char *sql, char *out, size_t room)
+{
+	ALLO_DEFER(allo_sqlite_finalize) sqlite3_stmt *statement = NULL;
+	size_t used = 0;
+
+	out[0] = '\0';
+	if (sqlite3_prepare_v2(session->db, query, -1, &statement, NULL) != SQLITE_OK ||
+	    sqlite3_bind_text(statement, 1, name.data, (int)name.len, SQLITE_STATIC) != SQLITE_OK ||
+	    sqlite3_bind_text(statement, 2, sql, -1, SQLITE_STATIC) != SQLITE_OK)
+		return;
+	while (sqlite3_step(statement) == SQLITE_ROW) {
+		const char *item = (const char *)sqlite3_column_text(statement, 0);
+		const char *more = used + strlen(item) + 8 < room ? item : "...";
+
+		used += (size_t)snprintf(out + used, room - used, "%s%s", used ? ", " : "", more);
+		if (more != item)
+			return;
+	}
+}
+
+/* The tables that have the unknown column; else the columns of the query's first table. */
+static void hint_columns(struct allo_sql_session *session, const char *message, const char *sql,
+			 struct allo_error *err)
+{
+	static const char with_column[] =
+		"select distinct t.name from sqlite_schema t join pragma_table_info(t.name) c "
+		"where t.type in ('table', 'view') and c.name = ?1 collate nocase and ?2 <> '' "
+		"order by 1";
+	static const char of_query[] =
+		"select c.name from (select name from sqlite_schema where type in ('table', "
+		"'view') and instr(lower(?2), 'from ' || name) order by length(name) desc limit 1) "
+		"t join pragma_table_info(t.name) c "
+		/* There is no room for all; a slip is rarely in the first letter. */
+		"order by substr(c.name, 1, 1) <> substr(?1, 1, 1), c.cid";
+	struct allo_text name = allo_text_of(message), before;
+	char names[120];
+
+	allo_text_cut(name, ':', &before, &name);
+	name = allo_text_trim(name);
+	allo_text_cut_last(name, '.', &before, &name);
+	list_names(session, with_column, name, sql, names, sizeof(names));
+	if (names[0]) {
+		allo_hint(err, "'%.*s' is a column of %s", ALLO_TEXT_ARG(name), names);
+		return;
+	}
+	list_names(session, of_query, name, sql, names, sizeof(names));
+	if (names[0])
+		allo_hint(err, "the columns are %s; '.schema' shows all", names);
+	else
+		allo_hint(err, "'.schema' in place of a query shows all columns");
+}
+
+/* A statement that the session does not allow. */
+static bool fail_access(const struct allo_sql_session *session, const char *text, const char *sql,
+			const char *from, struct allo_error *err)
+{
+	while (allo_is_space(*sql))
+		sql++;
+	if (session->is_confined) {
+		allo_fail(err, ALLO_USAGE, place_of(text, (size_t)(sql - text), from),
+			  "only queries that read this file's tables are allowed here");
+		return allo_hint(err, "'allo sql FILE' in a terminal runs other statements");
+	}
+	allo_fail(err, ALLO_USAGE, place_of(text, (size_t)(sql - text), from),
+		  "this would change a database, which is only read");
+	return allo_hint(err, "--write allows it for a database that 'allo convert' has made");
+}
+
 /* `text` is all, `sql` the statement that failed. */
 static bool fail_sql(struct allo_sql_session *session, const char *text, const char *sql,
 		     const char *from, struct allo_error *err)
 {
-	const char *message = sqlite3_errmsg(session->db);
 	int at = sqlite3_error_offset(session->db), code = sqlite3_errcode(session->db) & 0xff;
 	struct allo_pos pos = { .file = from };
+	char message[sizeof(err->message)];
 
+	/* The next query, for a hint, frees SQLite's text. */
+	snprintf(message, sizeof(message), "%s", sqlite3_errmsg(session->db));
 	if (code == SQLITE_NOMEM)
 		return allo_fail_memory(err);
+	/* Such as "cannot modify allocation because it is a view": with --write it is a table. */
+	if (code == SQLITE_AUTH ||
+	    (!session->may_write && strncmp(message, "cannot modify ", 14) == 0))
+		return fail_access(session, text, sql, from, err);
 	if (code == SQLITE_INTERRUPT && was_interrupted) {
 		session->is_interrupted = true;
 		return false;
@@ -186,8 +324,10 @@ static bool fail_sql(struct allo_sql_session *session, const char *text, const c
 	if (code == SQLITE_INTERRUPT) {
 		allo_fail(err, ALLO_LIMIT, ALLO_NOWHERE,
 			  "the query took longer than --timeout allows, and was stopped");
-		return allo_hint(err, "sums of each stack are in 'sample': no need to add up "
-				      "'allocation'");
+		return allo_hint(err, strstr(sql, "allocation")
+					      ? "sums of each stack are in 'sample': no need to "
+						"add up 'allocation'"
+					      : "a longer --timeout gives it more time");
 	}
 	if (at < 0)
 		at = find_name(message, sql);
@@ -197,17 +337,8 @@ static bool fail_sql(struct allo_sql_session *session, const char *text, const c
 	if (strncmp(message, "no such table", 13) == 0)
 		hint_tables(session, err);
 	else if (strncmp(message, "no such column", 14) == 0)
-		allo_hint(err, "'.schema' in place of a query shows all columns");
+		hint_columns(session, message, sql, err);
 	return false;
-}
-
-static bool fail_write(const char *text, const char *sql, const char *from, struct allo_error *err)
-{
-	while (allo_is_space(*sql))
-		sql++;
-	allo_fail(err, ALLO_USAGE, place_of(text, (size_t)(sql - text), from),
-		  "this would change a database, which is only read");
-	return allo_hint(err, "--write allows it for a database that 'allo convert' has made");
 }
 
 /* Asking. */
@@ -243,7 +374,7 @@ static bool run_statements(struct allo_sql_session *session, const char *text, c
 		if (!statement)
 			continue;
 		if (!session->may_write && !sqlite3_stmt_readonly(statement))
-			return fail_write(text, sql, from, err);
+			return fail_access(session, text, sql, from, err);
 		if (!run_statement(statement, sink, err, &code))
 			return code == SQLITE_ROW || code == SQLITE_DONE || code == SQLITE_OK
 				       ? false

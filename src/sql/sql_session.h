@@ -27,6 +27,7 @@ struct allo_sql_session {
 
 	/* Out. */
 	bool is_interrupted; /* by SIGINT, which is not a failure */
+	bool is_confined;
 
 	uint64_t deadline_ns; /* private */
 };
@@ -37,6 +38,10 @@ bool allo_sql_session_open(struct allo_sql_session *session, const char *path,
 
 /* The same in an open file, read-only; the caller sets .name. */
 bool allo_sql_session_open_fd(struct allo_sql_session *session, int fd, struct allo_error *err);
+
+/* From here on, queries can only read the tables of this database, and no other file: for texts
+ * that come from elsewhere, such as a page. */
+bool allo_sql_session_confine(struct allo_sql_session *session, struct allo_error *err);
 
 void allo_sql_session_close(struct allo_sql_session *session);
 

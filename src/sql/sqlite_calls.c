@@ -3,7 +3,7 @@
 
 #include "base/assert.h"
 #include "base/defer.h"
-#include "base/output.h"
+#include "base/io/output.h"
 #include "base/utf8.h"
 
 #include <errno.h>

@@ -34,10 +34,4 @@ bool allo_sqlite_bind_text(sqlite3_stmt *statement, int parameter, struct allo_t
  */
 bool allo_sqlite_open_fd(sqlite3 **db, int fd, bool may_write, struct allo_error *err);
 
-/* A number for SQLite, saturated to int64. */
-static inline int64_t allo_sqlite_number(uint64_t number)
-{
-	return number > INT64_MAX ? INT64_MAX : (int64_t)number;
-}
-
 #endif

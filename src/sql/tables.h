@@ -1,42 +1,35 @@
 /*
- * tables.h - the tables of a profile: code_tables.c writes modules, functions, frames and stacks,
- * number_tables.c writes processes, threads, metrics, labels and samples.
+ * tables.h - the tables of a profile: code_tables.c writes modules, functions and frames,
+ * stack_tables.c writes stacks, number_tables.c writes processes, threads, metrics, labels and
+ * samples.
  */
 #ifndef ALLO_SQL_TABLES_H
 #define ALLO_SQL_TABLES_H
 
-#include "analysis/attribution.h"
-#include "profile/content_ids.h"
-#include "sql/database.h"
-#include "sql/sqlite_calls.h"
+#include "sql/store.h"
 
-struct allo_sql_tables {
-	sqlite3 *db;
-	const char *name;
-	const struct allo_profile *profile;
-	struct allo_attribution *attribution; /* has learned from the profile */
-	struct allo_content_ids ids;
-};
+bool allo_sql_write_code(struct allo_store *store, struct allo_error *err);
 
-/* For `has_rows` see allo_database_add_profile(). */
-bool allo_sql_write_code(const struct allo_sql_tables *tables, const bool *has_rows,
-			 struct allo_error *err);
+/* For `has_rows` see allo_store_add_profile(). */
+bool allo_sql_write_stacks(struct allo_store *store, const bool *has_rows, struct allo_error *err);
 
 /* `process` may be NULL. */
-bool allo_sql_write_numbers(const struct allo_sql_tables *tables,
-			    const struct allo_process_info *process, struct allo_error *err);
+bool allo_sql_write_numbers(struct allo_store *store, const struct allo_process_info *process,
+			    struct allo_error *err);
 
-bool allo_sql_write_markers(const struct allo_sql_tables *tables, const struct allo_marker *markers,
-			    size_t count, struct allo_error *err);
+/* A row's id, and the entry of the profile that it stands for.  Rows are written in the order of
+ * their ids, each once: SQLite keeps them in that order, and Parquet files need no luck. */
+struct allo_keyed_row {
+	int64_t id;
+	uint32_t entry, call;
+};
 
-/* Runs a statement with bound parameters and resets it. */
-bool allo_sql_insert(const struct allo_sql_tables *tables, sqlite3_stmt *statement,
-		     struct allo_error *err);
+void allo_sql_sort_rows(struct allo_keyed_row *rows, size_t count);
 
-static inline sqlite3_stmt *allo_sql_prepare(const struct allo_sql_tables *tables, const char *sql,
-					     struct allo_error *err)
+/* Whether a row is the first one with its id.  The rows are sorted. */
+static inline bool allo_sql_is_first(const struct allo_keyed_row *rows, size_t i)
 {
-	return allo_sqlite_prepare(tables->db, tables->name, sql, err);
+	return i == 0 || rows[i].id != rows[i - 1].id;
 }
 
 #endif

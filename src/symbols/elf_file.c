@@ -386,6 +386,29 @@ bool allo_elf_is_like_ours(Elf *elf)
 	       header.e_ident[EI_DATA] == own;
 }
 
+void allo_elf_end_strings(Elf *elf)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names) != 0)
+		return;
+	while ((section = elf_nextscn(elf, section)) != NULL) {
+		const char *name = gelf_getshdr(section, &header)
+					   ? elf_strptr(elf, names, header.sh_name)
+					   : NULL;
+		Elf_Data *data;
+
+		if (!name || (header.sh_flags & SHF_COMPRESSED) ||
+		    (strcmp(name, ".debug_str") != 0 && strcmp(name, ".debug_line_str") != 0))
+			continue;
+		data = elf_rawdata(section, NULL);
+		if (data && data->d_buf && data->d_size > 0)
+			((char *)data->d_buf)[data->d_size - 1] = '\0';
+	}
+}
+
 /* The size of a section once it is unpacked; 0 if it is not packed. */
 static uint64_t unpacked_size(Elf *elf, size_t names, Elf_Scn *section)
 {

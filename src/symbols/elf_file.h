@@ -75,4 +75,10 @@ void allo_unpacked_debug_done(struct allo_unpacked_debug *unpacked);
  */
 Elf *allo_elf_unpack_debug(struct allo_unpacked_debug *unpacked, Elf *elf);
 
+/*
+ * Ends the last string of the debug sections in memory.  libdw measures names with strlen(), which
+ * would read past the end of a section that was damaged.
+ */
+void allo_elf_end_strings(Elf *elf);
+
 #endif

@@ -83,20 +83,25 @@ static size_t find_first(const jit_spots *all, uint64_t address)
 
 /* The name of a JavaScript function without its tier: V8 writes "JS:~f" while f is interpreted,
  * "JS:^f" and "JS:+f" for quick compilers, "JS:*f" for the optimizing one.  They are one function.
- */
+ * Functions without a name, and the code of a file, are "JS:~ app.js:1:1". */
 static struct allo_text without_tier(struct allo_text line, char room[JIT_NAME_MAX])
 {
-	struct allo_text rest = line, prefix;
+	struct allo_text rest = line, prefix, name = ALLO_TEXT("");
+	size_t len;
 
 	if (!allo_text_cut(line, ':', &prefix, &rest) || rest.len < 2 ||
-	    !strchr("~^+*", rest.data[0]) || line.len > JIT_NAME_MAX ||
+	    !strchr("~^+*", rest.data[0]) || line.len > JIT_NAME_MAX - strlen("(anonymous)") ||
 	    !(allo_text_equal(prefix, ALLO_TEXT("JS")) ||
 	      allo_text_equal(prefix, ALLO_TEXT("LazyCompile")) ||
 	      allo_text_equal(prefix, ALLO_TEXT("Function"))))
 		return line;
-	memcpy(room, line.data, prefix.len + 1);
-	memcpy(room + prefix.len + 1, rest.data + 1, rest.len - 1);
-	return (struct allo_text){ room, line.len - 1 };
+	if (rest.data[1] == ' ')
+		name = ALLO_TEXT("(anonymous)");
+	len = prefix.len + 1;
+	memcpy(room, line.data, len);
+	memcpy(room + len, name.data, name.len);
+	memcpy(room + len + name.len, rest.data + 1, rest.len - 1);
+	return (struct allo_text){ room, len + name.len + rest.len - 1 };
 }
 
 /* Reads a number in hex, with or without "0x". */

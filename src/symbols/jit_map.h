@@ -7,7 +7,7 @@
 #ifndef ALLO_SYMBOLS_JIT_MAP_H
 #define ALLO_SYMBOLS_JIT_MAP_H
 
-#include "base/input.h"
+#include "base/io/input.h"
 #include "profile/profile.h"
 
 /* Names frames outside of all modules, if the process of the profile has left a map. */

@@ -2,7 +2,7 @@
 #include "symbols/line_program.h"
 
 #include "base/assert.h"
-#include "base/protobuf.h"
+#include "base/encoding/protobuf.h"
 #include "base/sorted.h"
 #include "base/trust.h"
 #include "symbols/dwarf_bytes.h"

@@ -1,13 +1,14 @@
 /*
  * name_cache.h - a cache of names by build-id, so that debug information is not read again.
  *
- * Each module has a file (base/cache_file.h) with all addresses that were ever looked up.  A file
- * is ignored if it is damaged, or was made by another version of the program or from other files.
+ * Each module has a file (base/io/cache_file.h) with all addresses that were ever looked up.  A
+ * file is ignored if it is damaged, or was made by another version of the program or from other
+ * files.
  */
 #ifndef ALLO_SYMBOLS_NAME_CACHE_H
 #define ALLO_SYMBOLS_NAME_CACHE_H
 
-#include "base/cache_file.h"
+#include "base/io/cache_file.h"
 #include "profile/name_table.h"
 #include "symbols/module_files.h"
 #include "symbols/spots.h"

@@ -10,6 +10,7 @@
 #include "base/trust.h"
 #include "symbols/elf_file.h"
 #include "symbols/line_program.h"
+#include "symbols/qualified_name.h"
 #include "symbols/source_path.h"
 
 #include <dwarf.h>
@@ -319,6 +320,7 @@ struct finder {
 	struct allo_function_names *names;
 	struct work work;
 	struct code_units units;
+	struct allo_qualified_names qualified;
 	ALLO_VEC(struct place) places; /* by unit and address */
 	/* Of the current unit: */
 	ALLO_VEC(struct scoped) scoped;
@@ -350,6 +352,7 @@ struct site {
 static void finder_done(struct finder *finder)
 {
 	units_done(&finder->units);
+	allo_qualified_names_done(&finder->qualified);
 	allo_vec_done(&finder->places);
 	allo_vec_done(&finder->scoped);
 	allo_vec_done(&finder->lines);
@@ -515,9 +518,20 @@ static struct site site_of_call(struct unit *unit, const struct scope *scope)
 
 /* Functions. */
 
+/* Whether other units can refer to the function.  Compilers give the entry of any other function no
+ * linker name, so inlined copies have the source name only. */
+static bool is_external(Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute;
+
+	return dwarf_attr_integrate(die, DW_AT_external, &attribute) != NULL;
+}
+
 /* A mangled linker name says more than the name in the source.  Otherwise the source name is
- * better: the linker name of glibc's raise is __GI_raise. */
-static const char *name_of(const struct scope *scope, const struct allo_symbol *symbol)
+ * better: the linker name of glibc's raise is __GI_raise.  All copies of a function have one name,
+ * inlined or not. */
+static const char *name_of(struct finder *finder, const struct scope *scope,
+			   const struct allo_symbol *symbol)
 {
 	Dwarf_Die die = scope->die;
 	const char *names[] = {
@@ -528,11 +542,14 @@ static const char *name_of(const struct scope *scope, const struct allo_symbol *
 	};
 	const size_t count = sizeof(names) / sizeof(*names);
 	const char *plain = text_of(&die, DW_AT_name);
+	size_t mangled_count = !plain || is_external(&die) ? count : count - 1;
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < mangled_count; i++) {
 		if (names[i] && allo_is_mangled(allo_text_of(names[i])))
 			return names[i];
 	}
+	if (plain && plain[0] != '\0')
+		return allo_qualified_name_find(&finder->qualified, &die, plain);
 	for (size_t i = 0; i < count && !plain; i++)
 		plain = names[i];
 	return plain && plain[0] != '\0' ? plain : "???";
@@ -625,7 +642,7 @@ static bool add_lines(struct finder *finder, struct unit *unit, struct allo_spot
 		return !spot->symbol.name ||
 		       add_line(finder, unit, spot, spot->symbol.name, site, 0, err);
 	for (; scope && spend(&finder->work.steps_left, 1); scope = scope->outer) {
-		if (!add_line(finder, unit, spot, name_of(scope, &spot->symbol), site,
+		if (!add_line(finder, unit, spot, name_of(finder, scope, &spot->symbol), site,
 			      start_line_of(unit, scope, site.file), err))
 			return false;
 		if (scope->is_inlined)
@@ -673,6 +690,7 @@ bool allo_source_lines_find(Elf *elf, uint64_t file_bytes, struct allo_spots *sp
 				 .profile = profile,
 				 .names = names,
 				 .work = work_for(file_bytes, spots->spots.len) };
+	Elf *debug;
 	size_t count;
 
 	/* Processes that are recorded have our byte order and 64 bits.  Only other files would be
@@ -680,8 +698,10 @@ bool allo_source_lines_find(Elf *elf, uint64_t file_bytes, struct allo_spots *sp
 	if (!allo_elf_is_like_ours(elf) || !allo_elf_debug_is_modest(elf, file_bytes))
 		return true;
 	finder.units.work = &finder.work;
-	finder.units.dwarf = dwarf_begin_elf(allo_elf_unpack_debug(&unpacked, elf), DWARF_C_READ,
-					     NULL);
+	finder.qualified.steps_left = &finder.work.steps_left;
+	debug = allo_elf_unpack_debug(&unpacked, elf);
+	allo_elf_end_strings(debug);
+	finder.units.dwarf = dwarf_begin_elf(debug, DWARF_C_READ, NULL);
 	if (!finder.units.dwarf)
 		return true;
 	if (!find_places(&finder, err))

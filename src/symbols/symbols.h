@@ -8,7 +8,7 @@
 #ifndef ALLO_SYMBOLS_SYMBOLS_H
 #define ALLO_SYMBOLS_SYMBOLS_H
 
-#include "base/input.h"
+#include "base/io/input.h"
 #include "profile/profile.h"
 #include "symbols/module_files.h"
 

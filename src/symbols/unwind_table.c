@@ -2,7 +2,7 @@
 #include "symbols/unwind_table.h"
 
 #include "base/assert.h"
-#include "base/protobuf.h"
+#include "base/encoding/protobuf.h"
 #include "symbols/dwarf_bytes.h"
 #include "symbols/elf_file.h"
 

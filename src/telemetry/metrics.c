@@ -4,9 +4,9 @@
 #include "base/assert.h"
 #include "telemetry/metric_table.h"
 
-const char *allo_metrics_content_type(enum allo_metrics_format form)
+const char *allo_metrics_content_type(enum allo_metrics_format format)
 {
-	switch (form) {
+	switch (format) {
 	case ALLO_METRICS_PROMETHEUS:
 		return "text/plain; version=0.0.4; charset=utf-8";
 	case ALLO_METRICS_OPENMETRICS:
@@ -21,7 +21,7 @@ const char *allo_metrics_content_type(enum allo_metrics_format form)
 
 struct writer {
 	struct allo_text_buffer *buffer;
-	enum allo_metrics_format form;
+	enum allo_metrics_format format;
 	const struct allo_metrics_of *process;
 	const struct allo_memory_metric *family; /* the first row of the current name */
 	bool has_head;
@@ -33,9 +33,9 @@ static struct allo_text family_name(const struct writer *writer)
 	const struct allo_memory_metric *family = writer->family;
 	struct allo_text name = allo_text_of(family->prometheus);
 
-	if (writer->form == ALLO_METRICS_OPENMETRICS && family->type == ALLO_COUNTER)
+	if (writer->format == ALLO_METRICS_OPENMETRICS && family->type == ALLO_COUNTER)
 		name.len -= strlen("_total");
-	else if (writer->form == ALLO_METRICS_OPENMETRICS && family->type == ALLO_INFO)
+	else if (writer->format == ALLO_METRICS_OPENMETRICS && family->type == ALLO_INFO)
 		name.len -= strlen("_info");
 	return name;
 }
@@ -58,7 +58,7 @@ static const char *type_name(const struct writer *writer)
 		return "counter";
 	case ALLO_INFO:
 		/* Prometheus text has no type "info". */
-		return writer->form == ALLO_METRICS_OPENMETRICS ? "info" : "gauge";
+		return writer->format == ALLO_METRICS_OPENMETRICS ? "info" : "gauge";
 	case ALLO_GAUGE:
 		break;
 	}
@@ -83,7 +83,7 @@ static void put_head(struct writer *writer)
 	writer->has_head = true;
 	put_comment(writer, "# HELP ", writer->family->help);
 	put_comment(writer, "# TYPE ", type_name(writer));
-	if (writer->form == ALLO_METRICS_OPENMETRICS)
+	if (writer->format == ALLO_METRICS_OPENMETRICS)
 		put_unit(writer);
 }
 
@@ -213,13 +213,13 @@ static bool is_of_family(const struct allo_memory_metric *metric,
 	return metric->prometheus && strcmp(metric->prometheus, family->prometheus) == 0;
 }
 
-void allo_metrics_put(struct allo_text_buffer *buffer, enum allo_metrics_format form,
+void allo_metrics_put(struct allo_text_buffer *buffer, enum allo_metrics_format format,
 		      const struct allo_metrics_of *processes, size_t count)
 {
 	const struct allo_memory_metric *family = allo_memory_metrics, *next;
 
 	for (; family->group; family = next) {
-		struct writer writer = { .buffer = buffer, .form = form, .family = family };
+		struct writer writer = { .buffer = buffer, .format = format, .family = family };
 
 		next = family + 1;
 		if (!family->prometheus)
@@ -233,7 +233,7 @@ void allo_metrics_put(struct allo_text_buffer *buffer, enum allo_metrics_format 
 				put_row(&writer, row);
 		}
 	}
-	if (form == ALLO_METRICS_OPENMETRICS)
+	if (format == ALLO_METRICS_OPENMETRICS)
 		allo_buffer_string(buffer, "# EOF\n");
 }
 

@@ -16,7 +16,7 @@ struct allo_metrics_of {
 };
 
 /* Writes Prometheus or OpenMetrics text. */
-void allo_metrics_put(struct allo_text_buffer *buffer, enum allo_metrics_format form,
+void allo_metrics_put(struct allo_text_buffer *buffer, enum allo_metrics_format format,
 		      const struct allo_metrics_of *processes, size_t count);
 
 /* Writes a JSON object. */
@@ -28,6 +28,6 @@ void allo_metrics_put_members(struct allo_text_buffer *buffer,
 			      const struct allo_memory_snapshot *snapshot);
 
 /* The Content-Type of a format. */
-const char *allo_metrics_content_type(enum allo_metrics_format form);
+const char *allo_metrics_content_type(enum allo_metrics_format format);
 
 #endif

@@ -2,6 +2,7 @@
 #include "telemetry/snapshots.h"
 
 #include "base/assert.h"
+#include "telemetry/error_text.h"
 #include "telemetry/monotonic_clock.h"
 #include "telemetry/process_files.h"
 #include "telemetry/text_buffer.h"
@@ -380,11 +381,8 @@ static void read_source(struct allo_snapshots *shots, struct allo_memory_snapsho
 
 	shots->why[0] = '\0';
 	why = read(shots, snapshot);
-	if (why) {
-		const char *reason = strerrordesc_np(why);
-
-		copy(shots->why, sizeof(shots->why), reason ? reason : "cannot be read");
-	}
+	if (why)
+		copy(shots->why, sizeof(shots->why), allo_error_text(why));
 	allo_snapshot_add_source(snapshot, name, allo_clock_ns() - begin_ns, shots->why);
 }
 

@@ -1,3 +1,4 @@
+/* ask.c - the table of asks; each answer adds its columns to a reply. */
 #include "view/ask.h"
 
 #include "base/defer.h"
@@ -12,11 +13,14 @@ static const struct {
 	{ "open", allo_answer_open },
 	{ "names", allo_answer_names },
 	{ "timeline", allo_answer_timeline },
+	{ "history", allo_answer_history },
 	{ "tree", allo_answer_tree },
+	{ "dhat", allo_answer_dhat },
 	{ "table", allo_answer_table },
 	{ "peek", allo_answer_peek },
 	{ "search", allo_answer_search },
 	{ "leaks", allo_answer_leaks },
+	{ "generations", allo_answer_generations },
 	{ "stack", allo_answer_stack },
 	{ "sizes", allo_answer_sizes },
 	{ "lifetimes", allo_answer_lifetimes },
@@ -24,6 +28,7 @@ static const struct {
 	{ "threads", allo_answer_threads },
 	{ "blocks", allo_answer_blocks },
 	{ "findings", allo_answer_findings },
+	{ "lines", allo_answer_lines },
 };
 /* clang-format on */
 
@@ -90,8 +95,12 @@ size_t allo_page_rows(const struct allo_request *request, size_t rows, size_t us
 bool allo_needs_recording(const struct allo_dataset *dataset, const char *data,
 			  struct allo_error *err)
 {
-	if (dataset->recording)
+	if (dataset->recording || dataset->compared[ALLO_NOW].dataset)
 		return true;
+	if (dataset->is_comparison) {
+		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "this comparison has no %s", data);
+		return allo_hint(err, "a comparison of two recordings of 'allo run' has them");
+	}
 	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "%s has no %s", dataset->name, data);
 	return allo_hint(err, "recordings of 'allo run' have them");
 }

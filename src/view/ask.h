@@ -7,7 +7,7 @@
 #ifndef ALLO_VIEW_ASK_H
 #define ALLO_VIEW_ASK_H
 
-#include "view/answers.h"
+#include "view/answers/answers.h"
 
 /* The files that requests are about.  The caller owns the datasets. */
 struct allo_asked_files {

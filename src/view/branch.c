@@ -1,3 +1,4 @@
+/* branch.c - copies the samples of a branch into the dataset, cut at its root. */
 #include "view/branch.h"
 
 #include "base/assert.h"

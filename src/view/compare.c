@@ -3,45 +3,77 @@
 #include "analysis/diff.h"
 #include "base/defer.h"
 
-/* Drops the base of each pair of metrics: it is empty here. */
-static void drop_pairs(struct allo_profile *profile)
-{
-	size_t count = profile->metrics.len / 2;
+#include <stdlib.h>
 
-	for (size_t i = 0; i < count; i++)
-		profile->metrics.at[i] = profile->metrics.at[2 * i + 1];
-	profile->metrics.len = count;
-	for (size_t i = 0; i < profile->values.len / 2; i++)
-		profile->values.at[i] = profile->values.at[2 * i + 1];
-	profile->values.len /= 2;
-	for (size_t i = 0; i < profile->variances.len / 2; i++)
-		profile->variances.at[i] = profile->variances.at[2 * i + 1];
-	profile->variances.len /= 2;
-	profile->meta.default_metric /= 2;
+/* A comparison while it is made. */
+struct pair {
+	struct allo_dataset *files[2]; /* by enum allo_side */
+	struct allo_profile diff;
+	struct allo_diff_map maps[2];
+};
+
+static void pair_done(struct pair *pair)
+{
+	allo_diff_map_done(&pair->maps[0]);
+	allo_diff_map_done(&pair->maps[1]);
+	allo_profile_done(&pair->diff);
 }
 
-/* A copy of all samples of a file, as an ordinary profile. */
-static bool copy_profile(struct allo_dataset *dataset, struct allo_profile *copy,
-			 struct allo_error *err)
+/* Compares the samples of both files, with the values of everything. */
+static bool compare(struct pair *pair, struct allo_error *err)
 {
-	bool ok = allo_dataset_show_all(dataset, err) &&
-		  allo_profile_merge(copy, &dataset->profile, err);
+	struct allo_dataset *base = pair->files[ALLO_BEFORE], *changed = pair->files[ALLO_NOW];
+	bool ok = allo_dataset_show_all(base, err) && allo_dataset_show_all(changed, err) &&
+		  allo_diff_profiles_mapped(&base->profile, &changed->profile, ALLO_MATCH_FUNCTION,
+					    &pair->diff, pair->maps, err);
 
-	allo_dataset_hide_all(dataset);
-	if (ok)
-		drop_pairs(copy);
+	allo_dataset_hide_all(base);
+	allo_dataset_hide_all(changed);
 	return ok;
+}
+
+/* The samples of the comparison, by stack: index + 1.  The caller frees them. */
+static uint32_t *samples_by_stack(const struct allo_profile *diff, struct allo_error *err)
+{
+	uint32_t *samples = calloc(diff->stacks.len + 1, sizeof(*samples));
+
+	if (!samples) {
+		allo_fail_memory(err);
+		return NULL;
+	}
+	for (size_t i = 0; i < allo_profile_sample_count(diff); i++)
+		samples[diff->sample_stacks.at[i]] = (uint32_t)i + 1;
+	return samples;
+}
+
+/* Keeps a file, so that requests about ranges find its values. */
+static bool keep_file(struct allo_compared_file *kept, struct allo_dataset *file,
+		      const struct allo_diff_map *map, const uint32_t *samples,
+		      struct allo_error *err)
+{
+	const struct allo_profile *all = &file->all;
+
+	for (size_t i = 0; i < all->sample_stacks.len; i++)
+		allo_vec_add(&kept->samples, samples[map->stacks[all->sample_stacks.at[i]]], err);
+	allo_vec_add_all(&kept->metrics, map->metrics, file->profile.metrics.len, err);
+	kept->dataset = file;
+	return !allo_failed(err);
 }
 
 bool allo_dataset_compare(struct allo_dataset *comparison, struct allo_dataset *base,
 			  struct allo_dataset *changed, struct allo_error *err)
 {
-	ALLO_DEFER(allo_profile_done) struct allo_profile before = { 0 };
-	ALLO_DEFER(allo_profile_done) struct allo_profile after = { 0 };
-	ALLO_DEFER(allo_profile_done) struct allo_profile diff = { 0 };
+	ALLO_DEFER(pair_done)
+	struct pair pair = { .files = { [ALLO_BEFORE] = base, [ALLO_NOW] = changed } };
+	ALLO_DEFER(allo_free_pointer) uint32_t *samples = NULL;
 
-	if (!copy_profile(base, &before, err) || !copy_profile(changed, &after, err) ||
-	    !allo_diff_profiles(&before, &after, ALLO_MATCH_FUNCTION, &diff, err))
+	if (!compare(&pair, err) || !(samples = samples_by_stack(&pair.diff, err)) ||
+	    !allo_dataset_from_profile(comparison, &pair.diff, err))
 		return false;
-	return allo_dataset_from_profile(comparison, &diff, err);
+	for (size_t i = 0; i < 2 && base->recording && changed->recording; i++) {
+		if (!keep_file(&comparison->compared[i], pair.files[i], &pair.maps[i], samples,
+			       err))
+			return false;
+	}
+	return true;
 }

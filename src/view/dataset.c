@@ -1,3 +1,4 @@
+/* dataset.c - keeps the samples of all ranges and lenses apart from those that a request shows. */
 #include "view/dataset.h"
 
 #include "base/assert.h"
@@ -8,8 +9,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { BEFORE, NOW };
 
 /* Moves the samples that `profile` shows back to their lens. */
 static void put_back(struct allo_dataset *dataset)
@@ -56,23 +55,60 @@ size_t allo_dataset_site_of_heap(struct allo_dataset *dataset, const struct allo
 	return allo_dataset_site_of(dataset, key->stack, key->labels, err);
 }
 
-bool allo_dataset_shows_site(const struct allo_dataset *dataset, size_t site, allo_stack_id *stack)
+struct allo_dataset *allo_dataset_recorded(struct allo_dataset *dataset, enum allo_side side)
 {
-	uint32_t sample = site < dataset->sample_of.len ? dataset->sample_of.at[site] : 0;
-	uint32_t shown = sample ? dataset->lens->sample_of.at[sample - 1] : 0;
-
-	*stack = shown ? dataset->profile.sample_stacks.at[shown - 1] : 0;
-	return shown != 0;
+	return dataset->recording ? dataset : dataset->compared[side].dataset;
 }
 
-bool allo_dataset_shows_change(const struct allo_dataset *dataset, const struct allo_change *change)
+bool allo_dataset_has_before(const struct allo_dataset *dataset, const struct allo_request *request)
+{
+	return dataset->recording ? request->has_base : dataset->is_comparison;
+}
+
+bool allo_dataset_part(struct allo_dataset *dataset, const struct allo_request *request,
+		       enum allo_side side, struct allo_log_part *part)
+{
+	bool is_base = side == ALLO_BEFORE && request->has_base;
+
+	*part = (struct allo_log_part){
+		.file = allo_dataset_recorded(dataset, side),
+		.range = is_base ? request->base : request->range,
+		.shown = dataset,
+		.compared = dataset->recording ? NULL : &dataset->compared[side],
+	};
+	return part->file && (side == ALLO_NOW || allo_dataset_has_before(dataset, request));
+}
+
+uint64_t allo_log_part_exact_from(const struct allo_log_part *part)
+{
+	uint64_t exact_ns = allo_recording_exact_ns(part->file->recording);
+
+	return part->range.from > exact_ns ? part->range.from : exact_ns;
+}
+
+bool allo_log_part_shows_site(const struct allo_log_part *part, size_t site, allo_stack_id *stack)
+{
+	const struct allo_dataset *file = part->file, *shown = part->shown;
+	uint32_t sample = site < file->sample_of.len ? file->sample_of.at[site] : 0;
+
+	if (sample && part->compared)
+		sample = sample <= part->compared->samples.len
+				 ? part->compared->samples.at[sample - 1]
+				 : 0;
+	if (sample)
+		sample = shown->lens->sample_of.at[sample - 1];
+	*stack = sample ? shown->profile.sample_stacks.at[sample - 1] : 0;
+	return sample != 0;
+}
+
+bool allo_log_part_shows_change(const struct allo_log_part *part, const struct allo_change *change)
 {
 	bool is_end = change->flags & ALLO_CHANGE_ENDED;
 	uint32_t maker = is_end ? change->maker : change->stream;
 	allo_stack_id stack;
 
-	return (!dataset->threads || dataset->threads[maker]) &&
-	       allo_dataset_shows_site(dataset, change->site, &stack);
+	return (!part->file->threads || part->file->threads[maker]) &&
+	       allo_log_part_shows_site(part, change->site, &stack);
 }
 
 uint32_t allo_dataset_site_call(const struct allo_dataset *dataset, allo_stack_id stack,
@@ -129,6 +165,10 @@ void allo_dataset_done(struct allo_dataset *dataset)
 	allo_profile_done(&dataset->all);
 	allo_profile_done(&dataset->profile);
 	allo_vec_done(&dataset->sample_of);
+	for (size_t i = 0; i < 2; i++) {
+		allo_vec_done(&dataset->compared[i].samples);
+		allo_vec_done(&dataset->compared[i].metrics);
+	}
 	if (dataset->recording) {
 		allo_change_log_done(&dataset->log);
 		allo_heap_done(&dataset->heap);
@@ -274,8 +314,33 @@ bool allo_dataset_from_recording(struct allo_dataset *dataset, struct allo_profi
 {
 	dataset->recording = recording;
 	dataset->stacks = stacks;
-	return allo_change_log_build(&dataset->log, recording, progress, err) &&
+	return (allo_change_log_load(&dataset->log, recording, err) ||
+		(!allo_failed(err) &&
+		 allo_change_log_build(&dataset->log, recording, progress, err))) &&
 	       set_profile(dataset, profile, err);
+}
+
+/* A log that was stored has its keys without their hash table. */
+static bool number_keys(struct allo_change_log *log, struct allo_error *err)
+{
+	struct allo_site_keys keys = { 0 };
+
+	for (size_t i = 1; i < log->keys.at.len && !allo_failed(err); i++)
+		allo_site_keys_add(&keys, &log->keys.at.at[i], err);
+	allo_site_keys_done(&log->keys);
+	log->keys = keys;
+	return !allo_failed(err);
+}
+
+bool allo_dataset_from_log(struct allo_dataset *dataset, struct allo_profile *profile,
+			   struct allo_recording *recording, allo_stack_id *stacks,
+			   struct allo_change_log *log, struct allo_error *err)
+{
+	dataset->recording = recording;
+	dataset->stacks = stacks;
+	dataset->log = *log;
+	*log = (struct allo_change_log){ 0 };
+	return number_keys(&dataset->log, err) && set_profile(dataset, profile, err);
 }
 
 /* Growing recordings. */
@@ -283,7 +348,7 @@ bool allo_dataset_from_recording(struct allo_dataset *dataset, struct allo_profi
 void allo_dataset_forget_ranges(struct allo_dataset *dataset)
 {
 	put_back(dataset);
-	dataset->ranges[BEFORE].is_set = dataset->ranges[NOW].is_set = false;
+	dataset->ranges[ALLO_BEFORE].is_set = dataset->ranges[ALLO_NOW].is_set = false;
 }
 
 bool allo_dataset_renew(struct allo_dataset *dataset, struct allo_profile *profile,
@@ -368,13 +433,42 @@ static bool add_own_events(struct allo_dataset *dataset, size_t side, struct all
 static bool select_threads(struct allo_dataset *dataset, const char *thread, struct allo_error *err)
 {
 	dataset->threads = NULL;
-	if (!thread || !dataset->recording)
+	if (!thread)
 		return true;
 	if (!allo_vec_extend(&dataset->found_threads, dataset->recording->streams.len + 1, err) ||
 	    !allo_view_find_threads(thread, dataset->recording, dataset->found_threads.at, err))
 		return false;
 	dataset->threads = dataset->found_threads.at;
 	return true;
+}
+
+/* A thread may be in one of the two recordings only. */
+static bool select_compared_threads(struct allo_dataset *dataset, const char *thread,
+				    struct allo_error *err)
+{
+	struct allo_dataset *now = dataset->compared[ALLO_NOW].dataset;
+	struct allo_dataset *before = dataset->compared[ALLO_BEFORE].dataset;
+	struct allo_error missing = { 0 }, missing_before = { 0 };
+
+	if (select_threads(now, thread, &missing) &&
+	    select_threads(before, thread, &missing_before))
+		return true;
+	if (!allo_failed(&missing))
+		before->threads = before->found_threads.at;
+	else if (select_threads(before, thread, &missing_before))
+		now->threads = now->found_threads.at;
+	else
+		*err = missing;
+	return !allo_failed(err);
+}
+
+static bool select_all_threads(struct allo_dataset *dataset, const char *thread,
+			       struct allo_error *err)
+{
+	if (dataset->recording)
+		return select_threads(dataset, thread, err);
+	return !dataset->compared[ALLO_NOW].dataset ||
+	       select_compared_threads(dataset, thread, err);
 }
 
 static bool is_range(const struct allo_shown_range *range, const struct allo_request_range *wanted,
@@ -384,38 +478,91 @@ static bool is_range(const struct allo_shown_range *range, const struct allo_req
 	       !range->thread == !thread && (!thread || strcmp(range->thread, thread) == 0);
 }
 
+static bool remember_range(struct allo_dataset *dataset, const struct allo_request_range *wanted,
+			   const char *thread, size_t side, struct allo_error *err)
+{
+	dataset->thread_names[side].len = 0;
+	if (!allo_vec_add_all(&dataset->thread_names[side], thread ? thread : "",
+			      thread ? strlen(thread) + 1 : 1, err))
+		return false;
+	dataset->ranges[side] = (struct allo_shown_range){
+		wanted->from, wanted->to, thread ? dataset->thread_names[side].at : NULL, true
+	};
+	return true;
+}
+
 /* Sets the values of a range of time.  They stay for the next request. */
 static bool set_range(struct allo_dataset *dataset, const struct allo_request_range *wanted,
 		      const char *thread, size_t side, struct allo_error *err)
 {
-	struct allo_shown_range *range = &dataset->ranges[side];
 	struct allo_heap_options options = { .window = { wanted->from, wanted->to,
 							 dataset->threads } };
 	struct allo_heap_sums sums = { 0 };
 
-	if (is_range(range, wanted, thread))
+	if (is_range(&dataset->ranges[side], wanted, thread))
 		return true;
-	range->is_set = false;
-	dataset->thread_names[side].len = 0;
-	if (!allo_vec_add_all(&dataset->thread_names[side], thread ? thread : "",
-			      thread ? strlen(thread) + 1 : 1, err) ||
-	    !allo_change_log_heap(&dataset->log, &options, &dataset->heap, NULL, err))
+	dataset->ranges[side].is_set = false;
+	if (!allo_change_log_heap(&dataset->log, &options, &dataset->heap, NULL, err))
 		return false;
 	clear_column(&dataset->all, dataset->profile.metrics.len, side);
 	for (size_t site = 0; site < dataset->heap.blocks.stack_count; site++) {
 		if (!add_site(dataset, site, side, &sums, err))
 			return false;
 	}
-	if (!add_own_events(dataset, side, err))
+	return add_own_events(dataset, side, err) &&
+	       remember_range(dataset, wanted, thread, side, err);
+}
+
+/* Adds the values of a compared file to those of the comparison. */
+static void add_compared(struct allo_dataset *dataset, const struct allo_compared_file *compared)
+{
+	const struct allo_dataset *file = compared->dataset;
+	size_t width = dataset->profile.metrics.len, own_width = file->profile.metrics.len;
+
+	for (size_t i = 0; i < compared->samples.len; i++) {
+		size_t sample = compared->samples.at[i];
+		uint64_t *row = sample ? &dataset->all.values.at[(sample - 1) * width] : NULL;
+
+		for (size_t m = 0; row && m < own_width; m++) {
+			size_t metric = compared->metrics.at[m];
+
+			if (metric == (size_t)-1)
+				continue;
+			allo_profile_add_value(
+				&dataset->profile, metric, &row[metric],
+				allo_profile_fit_value(&dataset->profile, metric,
+						       &file->profile.metrics.at[m],
+						       file->all.values.at[i * own_width + m]));
+		}
+	}
+}
+
+/* Sets one side of a comparison to a range of its file. */
+static bool set_compared(struct allo_dataset *dataset, const struct allo_request_range *wanted,
+			 const char *thread, size_t side, struct allo_error *err)
+{
+	struct allo_compared_file *compared = &dataset->compared[side];
+
+	if (is_range(&dataset->ranges[side], wanted, thread))
+		return true;
+	dataset->ranges[side].is_set = false;
+	put_back(compared->dataset);
+	if (!set_range(compared->dataset, wanted, thread, ALLO_NOW, err))
 		return false;
-	*range = (struct allo_shown_range){ wanted->from, wanted->to,
-					    thread ? dataset->thread_names[side].at : NULL, true };
-	return true;
+	clear_column(&dataset->all, dataset->profile.metrics.len, side);
+	add_compared(dataset, compared);
+	return remember_range(dataset, wanted, thread, side, err);
 }
 
 static bool set_ranges(struct allo_dataset *dataset, const struct allo_request *request,
 		       const struct allo_lens_options *options, struct allo_error *err)
 {
+	const struct allo_request_range *base = request->has_base ? &request->base
+								  : &request->range;
+
+	if (dataset->compared[ALLO_NOW].dataset)
+		return set_compared(dataset, &request->range, options->thread, ALLO_NOW, err) &&
+		       set_compared(dataset, base, options->thread, ALLO_BEFORE, err);
 	if (!dataset->recording) {
 		if (request->range.from || request->range.to || options->thread ||
 		    (request->has_base && !dataset->is_comparison)) {
@@ -425,9 +572,9 @@ static bool set_ranges(struct allo_dataset *dataset, const struct allo_request *
 		}
 		return true;
 	}
-	return set_range(dataset, &request->range, options->thread, NOW, err) &&
+	return set_range(dataset, &request->range, options->thread, ALLO_NOW, err) &&
 	       (!request->has_base ||
-		set_range(dataset, &request->base, options->thread, BEFORE, err));
+		set_range(dataset, &request->base, options->thread, ALLO_BEFORE, err));
 }
 
 /* Lenses. */
@@ -525,7 +672,7 @@ bool allo_dataset_show(struct allo_dataset *dataset, const struct allo_request *
 
 	put_back(dataset);
 	if (!allo_lens_options_parse(&options, &request->filters, err) ||
-	    !select_threads(dataset, options.thread, err) ||
+	    !select_all_threads(dataset, options.thread, err) ||
 	    !set_ranges(dataset, request, &options, err))
 		return false;
 	dataset->attribution = options.is_full ? NULL : &dataset->attributions[options.wrappers];
@@ -534,10 +681,12 @@ bool allo_dataset_show(struct allo_dataset *dataset, const struct allo_request *
 
 bool allo_dataset_show_all(struct allo_dataset *dataset, struct allo_error *err)
 {
-	const struct allo_request_range whole = { 0 };
+	const struct allo_request whole = { 0 };
+	const struct allo_lens_options everything = { 0 };
 
 	put_back(dataset);
-	if (dataset->recording && !set_range(dataset, &whole, NULL, NOW, err))
+	if (!select_all_threads(dataset, NULL, err) ||
+	    !set_ranges(dataset, &whole, &everything, err))
 		return false;
 	allo_profile_move_samples(&dataset->all, &dataset->profile);
 	return true;
@@ -563,6 +712,6 @@ bool allo_dataset_columns(const struct allo_dataset *dataset, const struct allo_
 		return allo_fail(err, ALLO_FORMAT, ALLO_NOWHERE, "%s has no metrics",
 				 dataset->name);
 	*columns = allo_metric_columns_of(&dataset->profile, metric);
-	columns->has_before = dataset->recording ? request->has_base : dataset->is_comparison;
+	columns->has_before = allo_dataset_has_before(dataset, request);
 	return true;
 }

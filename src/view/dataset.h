@@ -8,16 +8,20 @@
  *
  * Each metric of the file is a pair, as in a comparison (analysis/diff.h): the value of the range
  * that the request compares with, and the value of its own range.
+ *
+ * A comparison of two recordings keeps both: a range sets the values of either side from the log of
+ * its file.
  */
 #ifndef ALLO_VIEW_DATASET_H
 #define ALLO_VIEW_DATASET_H
 
 #include "analysis/sum.h"
+#include "findings/facts.h"
 #include "replay/heap.h"
 #include "replay/summary.h"
-#include "view/call_numbers.h"
-#include "view/change_log.h"
+#include "view/answers/call_numbers.h"
 #include "view/lens.h"
+#include "view/log/change_log.h"
 
 enum { ALLO_LENSES = 6 }; /* kept; the least recently used one goes first */
 
@@ -28,15 +32,46 @@ struct allo_shown_range {
 	bool is_set;
 };
 
+/* The two sides of a comparison, and of each pair of metrics. */
+enum allo_side { ALLO_BEFORE, ALLO_NOW };
+
+/* One of the two recordings that a comparison is of. */
+struct allo_compared_file {
+	struct allo_dataset *dataset; /* the caller's; NULL: the comparison is of profiles */
+	ALLO_VEC(uint32_t) samples;   /* by its sample: sample of the comparison + 1; 0: none */
+	ALLO_VEC(size_t) metrics;     /* by its metric: that of the comparison, or (size_t)-1 */
+};
+
+/* A recording and a range of it, as one side of a request. */
+struct allo_log_part {
+	struct allo_dataset *file; /* has the recording and its log */
+	struct allo_request_range range;
+
+	/* Private from here on. */
+	const struct allo_dataset *shown;          /* has the samples that the filters show */
+	const struct allo_compared_file *compared; /* NULL: the same dataset */
+};
+
 /* Of a recording that is still written. */
 struct allo_growth {
 	bool is_growing;     /* the process runs */
 	uint64_t generation; /* changes if calls have new numbers, as in another recording */
 };
 
+/* Keeps the facts that findings need, of whole recordings.  `load` is false if it has none. */
+struct allo_facts_store {
+	bool (*load)(struct allo_facts *facts, const struct allo_recording *recording,
+		     const struct allo_heap_options *options);
+	void (*store)(const struct allo_facts *facts, const struct allo_recording *recording,
+		      const struct allo_heap_options *options);
+};
+
 /* All zeros: nothing to free. */
 struct allo_dataset {
 	const char *name; /* of the file; the caller's */
+	/* Paths of all recordings of its run, of which it is the largest (NULL ends); the caller's.
+	 * NULL: it was chosen by name. */
+	char *const *recordings;
 	/* Tables; and, after allo_dataset_show(), the samples of the request. */
 	struct allo_profile profile;
 	struct allo_attribution
@@ -51,10 +86,12 @@ struct allo_dataset {
 	struct allo_summary summary; /* of all of it */
 	allo_stack_id *stacks;       /* by node of the recording */
 	struct allo_growth growth;
+	const struct allo_facts_store *facts_store; /* the opener's; NULL: facts are not kept */
 
 	bool is_comparison; /* of two files: `profile` has values of both */
-	bool has_names;     /* of functions */
-	size_t call_count;  /* of the file, with call 0; tables by label add others */
+	struct allo_compared_file compared[2];
+	bool has_names;    /* of functions */
+	size_t call_count; /* of the file, with call 0; tables by label add others */
 
 	/* Private from here on. */
 	struct allo_profile all;                                      /* the samples of the file */
@@ -81,6 +118,11 @@ bool allo_dataset_from_profile(struct allo_dataset *dataset, struct allo_profile
 bool allo_dataset_from_recording(struct allo_dataset *dataset, struct allo_profile *profile,
 				 struct allo_recording *recording, allo_stack_id *stacks,
 				 const struct allo_progress *progress, struct allo_error *err);
+
+/* The same with the log of the recording, which becomes empty. */
+bool allo_dataset_from_log(struct allo_dataset *dataset, struct allo_profile *profile,
+			   struct allo_recording *recording, allo_stack_id *stacks,
+			   struct allo_change_log *log, struct allo_error *err);
 
 /* After the log has grown: the values of ranges are outdated. */
 void allo_dataset_forget_ranges(struct allo_dataset *dataset);
@@ -112,12 +154,26 @@ size_t allo_dataset_site_of(struct allo_dataset *dataset, uint32_t node, uint32_
 size_t allo_dataset_site_of_heap(struct allo_dataset *dataset, const struct allo_heap *heap,
 				 size_t site, struct allo_error *err);
 
-/* The stack that `profile` shows for a site of the change log.  False if the filters drop it. */
-bool allo_dataset_shows_site(const struct allo_dataset *dataset, size_t site, allo_stack_id *stack);
+/* The dataset with the recording of a side: of a comparison one of its files, else itself.  NULL if
+ * there are no times. */
+struct allo_dataset *allo_dataset_recorded(struct allo_dataset *dataset, enum allo_side side);
+
+/* Whether a request has values of a base. */
+bool allo_dataset_has_before(const struct allo_dataset *dataset,
+			     const struct allo_request *request);
+
+/* The recording and range of a side of a request.  False if it has no base, or no times. */
+bool allo_dataset_part(struct allo_dataset *dataset, const struct allo_request *request,
+		       enum allo_side side, struct allo_log_part *part);
+
+/* The start of the part's range, or of the exact events of a bounded recording (doc/ring.md). */
+uint64_t allo_log_part_exact_from(const struct allo_log_part *part);
+
+/* The stack that `profile` shows for a site of the part's log.  False if the filters drop it. */
+bool allo_log_part_shows_site(const struct allo_log_part *part, size_t site, allo_stack_id *stack);
 
 /* Whether the block of a change passes the filters, and its thread is one of the request. */
-bool allo_dataset_shows_change(const struct allo_dataset *dataset,
-			       const struct allo_change *change);
+bool allo_log_part_shows_change(const struct allo_log_part *part, const struct allo_change *change);
 
 /* The responsible call of a stack: its number, or 0 if the stack is empty.  `line` may be NULL. */
 uint32_t allo_dataset_site_call(const struct allo_dataset *dataset, allo_stack_id stack,

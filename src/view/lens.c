@@ -1,6 +1,8 @@
+/* lens.c - parses filters, and maps each sample of the file to one of the filtered profile. */
 #include "view/lens.h"
 
 #include "base/assert.h"
+#include "base/defer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +10,7 @@
 void allo_lens_options_done(struct allo_lens_options *options)
 {
 	allo_filter_done(&options->filter);
+	allo_suppressions_done(&options->suppressions);
 }
 
 void allo_lens_done(struct allo_lens *lens)
@@ -43,7 +46,7 @@ static bool parse_flag(struct allo_lens_options *options, const char *text, stru
 	} else {
 		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "unknown filter '%.80s'", text);
 		return allo_hint(err, "filters are focus:, ignore:, hide:, show:, label:, thread:, "
-				      "wrappers:, mine and full");
+				      "suppress:, wrappers:, mine and full");
 	}
 	return true;
 }
@@ -70,6 +73,9 @@ static bool parse_filter(struct allo_lens_options *options, const char *text,
 	rest = after(text, "label:");
 	if (rest)
 		return allo_label_filter_add(&options->filter.labels, rest, err);
+	rest = after(text, "suppress:");
+	if (rest)
+		return allo_suppressions_add(&options->suppressions, allo_text_of(rest), err);
 	rest = after(text, "thread:");
 	if (!rest)
 		return parse_flag(options, text, err);
@@ -113,6 +119,25 @@ static uint32_t find_sample(const struct allo_filter *filter, struct allo_profil
 	return row ? (uint32_t)((size_t)(row - profile->values.at) / profile->metrics.len) + 1 : 0;
 }
 
+/* Drops the samples of the file whose stacks are suppressed. */
+static bool suppress(struct allo_lens *lens, const struct allo_suppressions *suppressions,
+		     const struct allo_profile *profile, const struct allo_profile *all,
+		     struct allo_error *err)
+{
+	ALLO_DEFER(allo_free_pointer)
+	uint32_t *found = calloc(all->stacks.len + 1, sizeof(*found));
+
+	if (!found)
+		return allo_fail_memory(err);
+	if (!allo_suppressions_judge(suppressions, profile, all, found, err))
+		return false;
+	for (size_t i = 0; i < lens->sample_of.len; i++) {
+		if (found[all->sample_stacks.at[i]])
+			lens->sample_of.at[i] = 0;
+	}
+	return true;
+}
+
 bool allo_lens_make(struct allo_lens *lens, struct allo_lens_options *options,
 		    struct allo_profile *profile, const struct allo_profile *all,
 		    struct allo_error *err)
@@ -128,6 +153,8 @@ bool allo_lens_make(struct allo_lens *lens, struct allo_lens_options *options,
 		return false;
 	for (size_t i = 0; i < count && profile->metrics.len > 0; i++)
 		lens->sample_of.at[i] = find_sample(filter, profile, all, i, &next, err);
+	if (options->suppressions.list.len > 0 && !allo_failed(err))
+		suppress(lens, &options->suppressions, profile, all, err);
 	allo_profile_move_samples(profile, &lens->samples);
 	return !allo_failed(err);
 }

@@ -8,15 +8,17 @@
 #ifndef ALLO_VIEW_LENS_H
 #define ALLO_VIEW_LENS_H
 
-#include "analysis/attribution.h"
-#include "analysis/filter.h"
+#include "analysis/filters/filter.h"
+#include "analysis/filters/suppressions.h"
+#include "analysis/sites/attribution.h"
 #include "view/page_request.h"
 
 /* Parsed filters of a request.  All zeros is empty. */
 struct allo_lens_options {
 	struct allo_filter filter;
 	enum allo_wrappers wrappers;
-	bool is_full;       /* calls of the allocator stay, and are sites */
+	bool is_full; /* calls of the allocator stay, and are sites */
+	struct allo_suppressions suppressions;
 	const char *thread; /* its number or name; NULL for all.  Selects events, not samples. */
 };
 

@@ -1,13 +1,14 @@
+/* page_request.c - a table of the members that a request may have, and a parser that walks it. */
 #include "view/page_request.h"
 
 #include "base/defer.h"
-#include "base/json_read.h"
+#include "base/encoding/json_read.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { NUMBER, FLAG, SHARE, TEXT, TEXTS, NUMBERS, BASE };
+enum kind { NUMBER, FLAG, SHARE, TEXT, TEXTS, NUMBERS, TIMES, BASE };
 
 struct member {
 	const char *name;
@@ -42,8 +43,11 @@ static const struct member members[] = {
 	MEMBER(query, TEXT),
 	MEMBER(root, NUMBERS),
 	MEMBER(ids, NUMBERS),
+	MEMBER(open, NUMBERS),
+	MEMBER(marks, TIMES),
 	MEMBER(invert, FLAG),
 	MEMBER(ascending, FLAG),
+	MEMBER(age, FLAG),
 	MEMBER(least, SHARE),
 	MEMBER(offset, NUMBER),
 	MEMBER(most, NUMBER),
@@ -53,6 +57,7 @@ static const struct member members[] = {
 	MEMBER(pivot, NUMBER),
 	MEMBER(stack, NUMBER),
 	MEMBER(site, NUMBER),
+	MEMBER(chain, NUMBER),
 	MEMBER(size_from, NUMBER),
 	MEMBER(size_to, NUMBER),
 	MEMBER(at, NUMBER),
@@ -73,15 +78,17 @@ void allo_request_done(struct allo_request *request)
 	allo_vec_done(&request->kinds);
 	allo_vec_done(&request->root);
 	allo_vec_done(&request->ids);
+	allo_vec_done(&request->open);
+	allo_vec_done(&request->marks);
 	allo_arena_done(&request->arena);
 }
 
 static void set_defaults(struct allo_request *request)
 {
-	uint64_t *const numbers[] = { &request->most,   &request->since, &request->steps,
-				      &request->call,   &request->pivot, &request->stack,
-				      &request->site,   &request->at,    &request->size_from,
-				      &request->size_to };
+	uint64_t *const numbers[] = { &request->most,      &request->since,  &request->steps,
+				      &request->call,      &request->pivot,  &request->stack,
+				      &request->site,      &request->chain,  &request->at,
+				      &request->size_from, &request->size_to };
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
 		*numbers[i] = ALLO_NOT_GIVEN;
@@ -149,6 +156,19 @@ static bool read_numbers(struct allo_json *json, allo_request_numbers *numbers,
 	return !allo_failed(err);
 }
 
+static bool read_times(struct allo_json *json, allo_request_times *times, struct allo_error *err)
+{
+	uint64_t ns;
+
+	if (!allo_json_begin(json, '[', err))
+		return false;
+	while (allo_json_item(json, err)) {
+		if (!allo_json_u64(json, &ns, err) || !allo_vec_add(times, ns, err))
+			return false;
+	}
+	return !allo_failed(err);
+}
+
 static bool read_object(struct allo_request *request, struct allo_json *json,
 			const struct member *known, struct allo_error *err);
 
@@ -170,6 +190,9 @@ static bool read_member(struct allo_request *request, struct allo_json *json,
 		return read_texts(request, json, at, err);
 	case NUMBERS:
 		return read_numbers(json, at, err);
+	case TIMES:
+		request->has_marks = true;
+		return read_times(json, at, err);
 	default:
 		request->has_base = true;
 		return read_object(request, json, base_members, err);
@@ -227,7 +250,7 @@ bool allo_request_parse(struct allo_request *request, struct allo_text text, str
 bool allo_request_choose(const char *text, const char *const *choices, size_t *choice,
 			 struct allo_error *err)
 {
-	char list[128] = "";
+	char list[256] = "";
 
 	for (*choice = 0; text && choices[*choice]; ++*choice) {
 		const char *name = choices[*choice];

@@ -22,6 +22,7 @@ struct allo_request_range {
 
 typedef ALLO_VEC(const char *) allo_request_texts;
 typedef ALLO_VEC(uint32_t) allo_request_numbers;
+typedef ALLO_VEC(uint64_t) allo_request_times;
 
 /* A text that is not given is NULL, a list is empty, a number is ALLO_NOT_GIVEN unless it has a
  * default. */
@@ -33,11 +34,13 @@ struct allo_request {
 	struct allo_request_range base;
 	const char *metric, *by, *sort, *search, *grain, *text, *severity, *preset, *path, *query;
 	allo_request_texts filters, metrics, kinds;
-	allo_request_numbers root, ids;
-	bool invert, ascending;
+	allo_request_numbers root, ids, open;
+	allo_request_times marks;
+	bool has_marks;
+	bool invert, ascending, age;
 	double least;          /* below 0: not given */
 	uint64_t offset, most; /* `offset` is 0 by default */
-	uint64_t since, steps, call, pivot, stack, site, size_from, size_to, at;
+	uint64_t since, steps, call, pivot, stack, site, chain, size_from, size_to, at;
 
 	/* Private. */
 	struct allo_arena arena; /* holds the texts */

@@ -11,7 +11,7 @@
 #ifndef ALLO_VIEW_REPLY_H
 #define ALLO_VIEW_REPLY_H
 
-#include "base/json_write.h"
+#include "base/encoding/json_write.h"
 #include "base/vec.h"
 
 /* A column of texts under construction.  All zeros is empty. */

@@ -2,10 +2,10 @@
 #include "wasm/embedded_engine.h"
 
 /* tools/embed.sh makes them. */
-extern const char allo_engine_wasm_gz[];
-extern const unsigned long allo_engine_wasm_gz_len;
+extern const char allo_engine_wasm_zst[];
+extern const unsigned long allo_engine_wasm_zst_len;
 
 struct allo_text allo_embedded_engine(void)
 {
-	return (struct allo_text){ allo_engine_wasm_gz, allo_engine_wasm_gz_len };
+	return (struct allo_text){ allo_engine_wasm_zst, allo_engine_wasm_zst_len };
 }

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-/* The bytes of engine.wasm, packed with gzip; empty if allo was built without the engine. */
+/* The bytes of engine.wasm, packed with zstd; empty if allo was built without the engine. */
 struct allo_text allo_embedded_engine(void);
 
 #endif

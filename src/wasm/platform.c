@@ -5,10 +5,10 @@
  */
 #include "base/hash.h"
 #include "base/huge_alloc.h"
-#include "base/pack.h"
-#include "base/temporary.h"
-#include "base/unpack_method.h"
-#include "base/zstd_frame.h"
+#include "base/io/pack.h"
+#include "base/io/temporary.h"
+#include "base/io/unpack_method.h"
+#include "base/io/zstd_frame.h"
 #include "replay/heap_cache.h"
 #include "wasm/imports.h"
 

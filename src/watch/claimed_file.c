@@ -1,6 +1,7 @@
 /* claimed_file.c - see claimed_file.h. */
 #include "watch/claimed_file.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
 #include "watch/mapped_file.h"
 
@@ -91,6 +92,7 @@ static const char *keep_open(struct allo_recorded_processes *list, int fd, struc
 	char path[64];
 	const char *kept;
 
+	ALLO_ASSERT(fd >= 0);
 	if (!allo_vec_append(&list->files, &fd, 1)) {
 		close(fd);
 		allo_fail_memory(err);

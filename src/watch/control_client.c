@@ -93,6 +93,7 @@ static bool send_all(int fd, const struct allo_message *request, int64_t until_m
 {
 	size_t sent = 0;
 
+	ALLO_ASSERT(!request->is_cut && request->len <= ALLO_MESSAGE_MAX);
 	while (sent < request->len) {
 		ssize_t count = send(fd, request->at + sent, request->len - sent, MSG_NOSIGNAL);
 
@@ -129,6 +130,7 @@ bool allo_control_reply_parse(struct allo_control_reply *reply)
 {
 	char *rest = reply->text.at, *line;
 
+	ALLO_ASSERT(reply->count == 0);
 	reply->what = allo_message_what(allo_message_line(&rest));
 	while (reply->what && reply->count < ALLO_CONTROL_REPLY_LINES &&
 	       (line = allo_message_line(&rest)) != NULL) {

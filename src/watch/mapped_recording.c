@@ -1,9 +1,11 @@
 /* mapped_recording.c - reads /proc/PID/maps, and verifies the files that may be recordings. */
 #include "watch/mapped_recording.h"
 
+#include "base/assert.h"
 #include "base/defer.h"
 #include "base/text.h"
 #include "telemetry/monotonic_clock.h"
+#include "wire/attach_plan.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +16,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define LIBRARY "/liballo.so"
 
 enum { LOCK_TRIES = 100, LOCK_PAUSE_US = 10000 };
 
@@ -54,37 +54,32 @@ uint64_t allo_inner_pid(uint64_t pid)
 	return inner;
 }
 
-/* A mapping that may be the head of a recording. */
+/* A mapping that may be of a recording. */
 struct mapping {
-	pid_t pid; /* of the process */
-	uint64_t inner_pid;
+	pid_t pid;          /* of the process */
+	uint64_t inner_pid; /* that the head must have; 0: any */
+	uint64_t len;
 	struct allo_mapped_file identity;
 	const char *path;
 };
 
-/* Whether a line "START-END r--s 00010000 08:01 INODE   /path" of /proc/PID/maps is the sign of
- * wire/layout.h. */
-static bool is_sign_mapping(const char *line)
+/* Reads "START-END PERMISSIONS OFFSET 08:01 INODE   /path" of /proc/PID/maps.  False if it is not a
+ * mapping of a file with these permissions and this offset. */
+static bool parse(char *line, const char *permissions, uint64_t offset, struct mapping *mapping)
 {
-	uint64_t start, end, offset;
+	uint64_t start, end, found_offset;
+	char found[5];
 
-	return sscanf(line, "%" SCNx64 "-%" SCNx64 " r--s %" SCNx64, &start, &end, &offset) == 3 &&
-	       end - start == (uint64_t)sysconf(_SC_PAGESIZE) && offset == ALLO_SIGN_OFFSET;
-}
-
-/* Reads "START-END rw-s 00000000 08:01 INODE   /path": shared, writable and from the start of a
- * file. */
-static bool parse(char *line, struct mapping *mapping)
-{
-	char *permissions = strchr(line, ' '), *path = strchr(line, '/');
-	uint64_t offset;
-
-	if (!permissions || !path || strncmp(permissions, " rw-s ", 6) != 0)
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64, &start, &end, found,
+		   &found_offset) != 4 ||
+	    strcmp(found, permissions) != 0 || found_offset != offset)
+		return false;
+	mapping->len = end - start;
+	mapping->path = strchr(line, '/');
+	if (!mapping->path || !allo_mapped_file_parse(line, &mapping->identity))
 		return false;
 	line[strcspn(line, "\n")] = '\0';
-	mapping->path = path;
-	return sscanf(permissions + 6, "%" SCNx64, &offset) == 1 && offset == 0 &&
-	       allo_mapped_file_parse(line, &mapping->identity);
+	return true;
 }
 
 /* The name of the program is that of its first argument, which the runtime reports as well. */
@@ -108,7 +103,7 @@ static bool is_head(const struct allo_wire_head *head, uint64_t inner_pid)
 {
 	return memcmp(head->magic, ALLO_HEAD_MAGIC, sizeof(head->magic)) == 0 &&
 	       head->byte_order == ALLO_BYTE_ORDER && head->slot_size == ALLO_SLOT_SIZE &&
-	       head->version <= ALLO_WIRE_VERSION && head->pid == inner_pid;
+	       head->version <= ALLO_RING_VERSION && (inner_pid == 0 || head->pid == inner_pid);
 }
 
 /* Whether a file's contents may be believed: those of the process's user, ours, or root's.  After a
@@ -166,6 +161,31 @@ static bool read_user(pid_t pid, uid_t *uid)
 	return true;
 }
 
+bool allo_mapped_recording_has_library(pid_t pid)
+{
+	ALLO_DEFER(close_maps) FILE *maps = open_maps(pid);
+	ALLO_DEFER(allo_free_pointer) char *line = NULL;
+	bool has_library = false;
+	size_t room = 0;
+
+	while (!has_library && maps && getline(&line, &room, maps) > 0)
+		has_library = strstr(line, "/liballo.so") || strstr(line, "/liballo-musl.so") ||
+			      strstr(line, ALLO_ATTACH_PATH);
+	return has_library;
+}
+
+/* Whether a mapping is the sign of wire/layout.h: a page of the parent's recording.  That may have
+ * been deleted since, when it was packed. */
+static bool is_sign(char *line, pid_t pid, uid_t uid)
+{
+	struct mapping mapping = { .pid = pid };
+	struct allo_mapped_recording parent = { .uid = uid };
+
+	return parse(line, "r--s", ALLO_SIGN_OFFSET, &mapping) &&
+	       mapping.len == (uint64_t)sysconf(_SC_PAGESIZE) &&
+	       (verify(&mapping, &parent) || allo_mapped_recording_has_library(pid));
+}
+
 bool allo_mapped_recording_find(pid_t pid, struct allo_mapped_recording *found)
 {
 	ALLO_DEFER(close_maps) FILE *maps = open_maps(pid);
@@ -179,8 +199,8 @@ bool allo_mapped_recording_find(pid_t pid, struct allo_mapped_recording *found)
 		return false;
 	mapping.inner_pid = allo_inner_pid((uint64_t)pid);
 	while (getline(&line, &room, maps) > 0) {
-		has_sign |= is_sign_mapping(line);
-		if (!parse(line, &mapping) || !verify(&mapping, &candidate) ||
+		has_sign = has_sign || is_sign(line, pid, candidate.uid);
+		if (!parse(line, "rw-s", 0, &mapping) || !verify(&mapping, &candidate) ||
 		    (is_found &&
 		     candidate.head.first.monotonic_ns < found->head.first.monotonic_ns))
 			continue;
@@ -197,6 +217,8 @@ static int open_found(const struct allo_mapped_recording *recording)
 {
 	int fd = open(recording->place, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
+	/* A process that waits for its first allocation has no file. */
+	ALLO_ASSERT(!recording->is_waiting);
 	if (fd < 0 || is_recording(fd, recording))
 		return fd;
 	close(fd);
@@ -272,24 +294,15 @@ bool allo_mapped_recording_mark(const struct allo_mapped_recording *recording, c
 	uint32_t size = allo_wire_mark_size(bytes.mark.len);
 	struct allo_wire_head head;
 
+	ALLO_ASSERT(bytes.mark.len > 0 && bytes.mark.len <= ALLO_MARK_MAX);
+	ALLO_ASSERT(size <= sizeof(bytes));
 	if (fd < 0 || !lock(fd) || !has_room(fd, &head, size))
 		return false;
 	memcpy(bytes.text, name, bytes.mark.len);
 	if (!write_at(fd, &bytes, size, (uint64_t)head.marks.at + head.marks.used))
 		return false;
 	head.marks.used += size;
+	ALLO_ASSERT(head.marks.used <= head.marks.room);
 	return write_at(fd, &head.marks.used, sizeof(head.marks.used),
 			offsetof(struct allo_wire_head, marks.used));
-}
-
-bool allo_mapped_recording_has_library(pid_t pid)
-{
-	ALLO_DEFER(close_maps) FILE *maps = open_maps(pid);
-	ALLO_DEFER(allo_free_pointer) char *line = NULL;
-	bool has_library = false;
-	size_t room = 0;
-
-	while (!has_library && maps && getline(&line, &room, maps) > 0)
-		has_library = strstr(line, LIBRARY) != NULL;
-	return has_library;
 }

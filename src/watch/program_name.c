@@ -12,22 +12,65 @@
 #include <stdio.h>
 #include <unistd.h>
 
-void allo_program_name_read(pid_t pid, char name[ALLO_PROGRAM_NAME_SIZE])
+static void read_file(pid_t pid, const char *file, char *text, size_t size)
 {
-	char path[64], first[PATH_MAX], *slash, *title;
+	char path[64];
 	ssize_t len = -1;
 
-	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
 	ALLO_DEFER(allo_close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)
-		len = read(fd, first, sizeof(first) - 1);
-	first[len > 0 ? len : 0] = '\0';
-	title = strstr(first, ": ");
-	if (title)
-		*title = '\0';
-	slash = strrchr(first, '/');
-	snprintf(name, ALLO_PROGRAM_NAME_SIZE, "%.*s", ALLO_PROGRAM_NAME_SIZE - 1,
-		 slash ? slash + 1 : first);
+		len = read(fd, text, size - 1);
+	text[len > 0 ? len : 0] = '\0';
+}
+
+static struct allo_text without_folder(struct allo_text path)
+{
+	struct allo_text folder, name;
+
+	return allo_text_cut_last(path, '/', &folder, &name) ? name : path;
+}
+
+/* Cuts a name at the first space that is not of the name, if it begins with `comm`. */
+static bool cut_at_comm(struct allo_text *name, struct allo_text comm)
+{
+	if (comm.len == 0 || !allo_text_starts(*name, comm))
+		return false;
+	while (comm.len < name->len && name->data[comm.len] != ' ')
+		comm.len++;
+	name->len = comm.len;
+	return true;
+}
+
+/* Titles have spaces and slashes ("redis-server unixsocket:/run/redis/socket"), and so have
+ * folders: the kernel's name of the process, up to 15 bytes of it, tells which. */
+struct allo_text allo_program_name_of(struct allo_text first, struct allo_text comm)
+{
+	struct allo_text whole, word, rest;
+	size_t title = allo_text_find(first, ALLO_TEXT(": "));
+
+	if (title < first.len)
+		first.len = title;
+	whole = without_folder(first);
+	if (!allo_text_cut(first, ' ', &word, &rest))
+		return whole;
+	word = without_folder(word);
+	if (cut_at_comm(&word, comm))
+		return word;
+	return cut_at_comm(&whole, comm) || comm.len == 0 ? whole : comm;
+}
+
+void allo_program_name_read(pid_t pid, char name[ALLO_PROGRAM_NAME_SIZE])
+{
+	char first[PATH_MAX], comm[64];
+	struct allo_text found;
+
+	read_file(pid, "cmdline", first, sizeof(first));
+	read_file(pid, "comm", comm, sizeof(comm));
+	found = allo_program_name_of(allo_text_of(first), allo_text_trim(allo_text_of(comm)));
+	snprintf(name, ALLO_PROGRAM_NAME_SIZE, "%.*s",
+		 found.len < ALLO_PROGRAM_NAME_SIZE ? (int)found.len : ALLO_PROGRAM_NAME_SIZE - 1,
+		 found.data);
 }
 
 /* The different names that begin with a text, or the first of them. */

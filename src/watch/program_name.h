@@ -7,15 +7,19 @@
 #define ALLO_WATCH_PROGRAM_NAME_H
 
 #include "base/error.h"
+#include "base/text.h"
 
 #include <stddef.h>
 #include <sys/types.h>
 
 enum { ALLO_PROGRAM_NAME_SIZE = 64 };
 
-/* The name of a process's program from /proc: its first argument without the folder and without the
- * text that servers append ("nginx: worker process").  Empty for kernel threads, and for processes
- * that have ended. */
+/* The name of a program by the first argument of its process and by the kernel's name of that: the
+ * argument without the folder and without the text that servers append ("nginx: worker process",
+ * "redis-server *:6379"). */
+struct allo_text allo_program_name_of(struct allo_text first, struct allo_text comm);
+
+/* The same, read from /proc.  Empty for kernel threads, and for processes that have ended. */
 void allo_program_name_read(pid_t pid, char name[ALLO_PROGRAM_NAME_SIZE]);
 
 struct allo_named_process {

@@ -3,7 +3,7 @@
 
 #include "base/assert.h"
 #include "base/defer.h"
-#include "base/stale_socket.h"
+#include "base/io/stale_socket.h"
 #include "base/text.h"
 #include "watch/control_client.h"
 #include "watch/mapped_recording.h"
@@ -192,27 +192,6 @@ static const struct allo_recorded_process *listed(const struct allo_recorded_pro
 			return &list->all.at[i];
 	}
 	return NULL;
-}
-
-/* Adds the processes that have a recording, but no socket. */
-static bool take_mapped(struct allo_recorded_processes *list, struct allo_error *err)
-{
-	size_t with_sockets = list->all.len;
-	DIR *folder = opendir("/proc");
-	struct dirent *entry;
-
-	while (folder && !allo_failed(err) && (entry = readdir(folder)) != NULL) {
-		struct allo_recorded_process process;
-		uint64_t pid;
-
-		if (allo_text_u64(allo_text_of(entry->d_name), &pid) && pid <= INT_MAX &&
-		    !listed(list, with_sockets, (pid_t)pid) &&
-		    find_mapped(list, (pid_t)pid, &process, err) == FOUND)
-			allo_vec_add(&list->all, process, err);
-	}
-	if (folder)
-		closedir(folder);
-	return !allo_failed(err);
 }
 
 /* Folders. */
@@ -439,14 +418,6 @@ static bool take_sockets(struct allo_recorded_processes *list, struct allo_error
 	return ok;
 }
 
-bool allo_recorded_processes_list(struct allo_recorded_processes *list, struct allo_error *err)
-{
-	if (!take_sockets(list, err) || !take_mapped(list, err))
-		return false;
-	sort(list);
-	return true;
-}
-
 /* Finding one. */
 
 static bool find_at(struct allo_recorded_processes *list, const char *socket,
@@ -500,6 +471,47 @@ static bool find_in_folders(struct allo_recorded_processes *list, uint64_t pid,
 	       (!allo_failed(err) && is_process(common, root, pid, inner, list, process, err));
 }
 
+/* Finds a process that has no socket in our folders: by its recording, or by a socket in the file
+ * system of its container. */
+static enum found find_hidden(struct allo_recorded_processes *list, pid_t pid,
+			      struct allo_recorded_process *process, struct allo_error *err)
+{
+	enum found found = find_mapped(list, pid, process, err);
+
+	if (found != NOT_FOUND || !allo_mapped_recording_has_library(pid))
+		return found;
+	return find_in_folders(list, (uint64_t)pid, process, err) ? FOUND : NOT_FOUND;
+}
+
+/* Adds the processes that have no socket in our folders. */
+static bool take_mapped(struct allo_recorded_processes *list, struct allo_error *err)
+{
+	size_t with_sockets = list->all.len;
+	DIR *folder = opendir("/proc");
+	struct dirent *entry;
+
+	while (folder && !allo_failed(err) && (entry = readdir(folder)) != NULL) {
+		struct allo_recorded_process process;
+		uint64_t pid;
+
+		if (allo_text_u64(allo_text_of(entry->d_name), &pid) && pid <= INT_MAX &&
+		    !listed(list, with_sockets, (pid_t)pid) &&
+		    find_hidden(list, (pid_t)pid, &process, err) == FOUND)
+			allo_vec_add(&list->all, process, err);
+	}
+	if (folder)
+		closedir(folder);
+	return !allo_failed(err);
+}
+
+bool allo_recorded_processes_list(struct allo_recorded_processes *list, struct allo_error *err)
+{
+	if (!take_sockets(list, err) || !take_mapped(list, err))
+		return false;
+	sort(list);
+	return true;
+}
+
 static bool fail_unknown(const char *name, struct allo_error *err)
 {
 	if (allo_failed(err))
@@ -530,7 +542,10 @@ static bool find_number(struct allo_recorded_processes *list, const char *name, 
 	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
 		  "process '%s' has the runtime, but neither a recording nor a control socket",
 		  name);
-	return allo_hint(err, "start it with 'allo run --control'");
+	return allo_hint(err,
+			 "after 'allo detach', 'allo attach %d' records it again; a program of "
+			 "'allo run' needs --control",
+			 (int)pid);
 }
 
 /* The processes of a list with their names, to be freed. */
@@ -585,6 +600,7 @@ bool allo_recorded_processes_find(struct allo_recorded_processes *list, const ch
 {
 	struct allo_recorded_process process;
 
+	ALLO_ASSERT(list->all.len == 0);
 	if (name[0] == '%')
 		return list_program(list, name + 1, err);
 	if (!allo_recorded_process_find(list, name, &process, err))
@@ -606,6 +622,8 @@ bool allo_recorded_process_find(struct allo_recorded_processes *list, const char
 	if (allo_text_u64(allo_text_of(name), &pid) && pid > 0 && pid <= INT_MAX)
 		return find_number(list, name, pid, process, err);
 	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "'%s' is not a process", name);
+	if (access(name, F_OK) == 0)
+		return allo_hint(err, "it is a file: 'allo summary FILE' prints an overview");
 	return allo_hint(err, "give a pid, the path of a socket, or %%NAME");
 }
 

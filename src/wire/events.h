@@ -127,8 +127,10 @@ static inline uint8_t *allo_put_low(uint8_t *at, uint64_t pointer)
 	return at;
 }
 
-static inline uint8_t *allo_put_alloc(struct allo_event_state *state, uint8_t *at, uint64_t pointer,
-				      uint64_t size, uint32_t stack)
+/* Inlined into both ways of a hook to write it, timed and not. */
+static inline __attribute__((always_inline)) uint8_t *allo_put_alloc(struct allo_event_state *state,
+								     uint8_t *at, uint64_t pointer,
+								     uint64_t size, uint32_t stack)
 {
 	uint64_t code, stack_code;
 	bool has_stack, has_size;

@@ -17,7 +17,10 @@
 #include <stdint.h>
 
 enum {
-	ALLO_WIRE_VERSION = 2, /* version 1 has no struct allo_wire_sampling in its head */
+	ALLO_WIRE_VERSION = 3, /* 1 has no struct allo_wire_sampling in its head; 2 has no functions
+				  of interpreters */
+	ALLO_RING_VERSION = 4, /* of bounded recordings */
+	ALLO_RATES_VERSION = 5, /* of recordings whose sampling interval changes */
 	ALLO_SLOT_SIZE = 1 << 16,
 	ALLO_SLOT_MAGIC = 0x544c5341, /* "ASLT" */
 	ALLO_BYTE_ORDER = 0x01020304,
@@ -57,7 +60,7 @@ struct allo_wire_text {
 
 /* Counters of the runtime itself; never written on the path of an event. */
 struct allo_wire_counts {
-	uint64_t lost_blocks;      /* slots that could not be written */
+	uint64_t lost_pages;       /* slots that could not be written */
 	uint64_t guessed_frames;   /* found by frame pointer, without an unwind table */
 	uint64_t failed_stacks;    /* unknown: stack 0 */
 	uint64_t cut_stacks;       /* end before the outermost frame */
@@ -114,6 +117,48 @@ struct allo_wire_mark {
 	uint32_t len, reserved;
 };
 
+/*
+ * A bounded recording (doc/ring.md).  After the head come two areas for checkpoints, which `allo
+ * run` writes in turns: checkpoint n is in area n % 2.  The areas are holes where nothing was
+ * written.  `allo run` also frees pages of events that a checkpoint covers.
+ */
+struct allo_wire_ring {
+	uint64_t size;        /* bytes that the file may take on the disk; 0: any number */
+	uint64_t checkpoints; /* number of the last one, from 1; 0: none; atomic */
+	uint64_t limit;       /* slots: pages of events have smaller numbers; atomic */
+	uint32_t area_slots;  /* of each area */
+	uint32_t reserved;
+};
+
+/* Of a recording whose sampling interval adapts (enum allo_fact, ALLO_FACT_RATE).  Atomic. */
+struct allo_wire_overhead {
+	uint64_t limit_ppm; /* of processor time; 0: the interval is fixed */
+	uint64_t spent_ns;  /* by the recorder, until the last look */
+	uint64_t cpu_ns;    /* processor time of the process, from the start until then */
+	uint64_t rate;      /* the last sampling interval */
+	uint64_t changes;   /* of the interval */
+	double bytes;       /* estimate of the allocated bytes, and its variance */
+	double bytes_variance;
+};
+
+#define ALLO_CHECKPOINT_MAGIC "ALLOsum1"
+
+/* The start of a checkpoint; its content follows as a zstd frame. */
+struct allo_wire_checkpoint {
+	char magic[8];
+	uint64_t number;
+	uint64_t raw_len, packed_len;
+	uint64_t hash; /* XXH64 of the packed bytes, with `number` as seed */
+};
+
+/* Whether live blocks may be missing. */
+enum allo_wire_earlier {
+	ALLO_EARLIER_NONE,
+	ALLO_EARLIER_UNKNOWN,  /* a parent's, those allocated during a delay or before the start,
+				* those of malloc if it is not tracked */
+	ALLO_EARLIER_ATTACHED, /* those from before `allo attach` */
+};
+
 struct allo_wire_head {
 	char magic[8];
 	uint32_t version;
@@ -127,8 +172,7 @@ struct allo_wire_head {
 	uint32_t streams; /* with a slot in the file; a stream counts once its header is written */
 	uint32_t end;     /* enum allo_wire_end */
 	uint32_t stack_depth; /* maximum frames per stack; 0: no limit */
-	uint32_t has_earlier; /* live blocks may be missing: a parent's, those allocated during
-				 a delay, those of malloc if it is not tracked */
+	uint32_t has_earlier; /* enum allo_wire_earlier */
 	uint64_t min_size;    /* smaller blocks are not recorded */
 	struct allo_wire_counts counts;
 	struct allo_wire_text program; /* path of the executable */
@@ -141,7 +185,23 @@ struct allo_wire_head {
 	struct allo_wire_text resident; /* struct allo_wire_resident; empty: none */
 	uint64_t tracks_mappings;       /* mmap or brk is recorded, too */
 	struct allo_wire_marks marks;
+	uint64_t unsure_sleeps; /* gaps in which a thread slept, and which may include computing
+				   before the event that precedes them, for up to a tick */
+	struct allo_wire_ring ring;
+	struct allo_wire_overhead overhead;
 };
+
+/* The first slot of streams. */
+static inline uint64_t allo_wire_first_slot(const struct allo_wire_ring *ring)
+{
+	return 1 + 2 * (uint64_t)ring->area_slots;
+}
+
+/* Slots beyond the limit that stacks and facts may use, so that events never lack them. */
+static inline uint64_t allo_wire_ring_spare(const struct allo_wire_ring *ring)
+{
+	return ring->size / ALLO_SLOT_SIZE / 16;
+}
 
 static inline uint32_t allo_wire_mark_size(uint32_t len)
 {

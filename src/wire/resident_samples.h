@@ -24,7 +24,8 @@ enum allo_resident_part {
 	ALLO_RESIDENT_STACKS,   /* of threads */
 	ALLO_RESIDENT_SHARED,   /* shared memory */
 	ALLO_RESIDENT_RECORDER, /* the runtime and the mapped parts of the recording */
-	ALLO_RESIDENT_PARTS = 8,
+	ALLO_RESIDENT_EITHER,   /* of malloc or mapped: the allocator alone can tell them apart */
+	ALLO_RESIDENT_PARTS,
 };
 
 /* Sizes are bytes, times nanoseconds since the start of the recording. */

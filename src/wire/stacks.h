@@ -8,7 +8,8 @@
  *     varint   zigzag(pc - pc of the previous node)
  *
  * where pc is the return address or, for a frame that a signal interrupted, an address within the
- * function.  A first varint of 0 is an escape: a byte of enum allo_stack_escape follows.
+ * function.  A first varint of 0 is an escape: a byte of enum allo_stack_escape follows.  A frame
+ * of an interpreter has two varints in place of the pc: the number of its function, and the line.
  *
  * A fact is a byte of enum allo_fact, a varint with the length of the rest, and the rest.  Readers
  * skip unknown facts.
@@ -23,6 +24,19 @@ enum allo_stack_escape {
 	ALLO_STACK_GUESSED = 2,    /* the next node was found by frame pointer only */
 	ALLO_STACK_CUT = 3,        /* the callers of the next node are unknown */
 	ALLO_STACK_EXACT_PC = 4,   /* the next node's pc is not a return address */
+	ALLO_STACK_FUNCTION = 5,   /* the next node is a function and a line, 0 if unknown */
+};
+
+/* The language of an interpreter's function. */
+enum allo_language {
+	ALLO_LANGUAGE_PYTHON = 1,
+};
+
+/* What a recording has of an interpreter's functions. */
+enum allo_interpreter_state {
+	ALLO_INTERPRETER_SEEN = 1,      /* they are in the stacks */
+	ALLO_INTERPRETER_UNKNOWN = 2,   /* nothing: the layout of this version is not known */
+	ALLO_INTERPRETER_DIFFERENT = 3, /* nothing: its own table differs from the known layout */
 };
 
 enum allo_fact {
@@ -36,6 +50,18 @@ enum allo_fact {
 	/* varints: id of a label set, from 1; the set that it extends, which has a smaller id (0:
 	 * none); texts of key and value.  If two labels have the same key, the last one wins. */
 	ALLO_FACT_LABELS = 4,
+	/* varints: number of a function, from 1; enum allo_language; its first line, 0 if unknown;
+	 * varint length and bytes of its file; the rest is its name */
+	ALLO_FACT_FUNCTION = 5,
+	/* varints: enum allo_language, enum allo_interpreter_state, 1 if its objects are recorded,
+	 * an address in its module; the rest is the version of the interpreter */
+	ALLO_FACT_INTERPRETER = 6,
+	/* varint enum allo_allocator_state; varint length and bytes of the allocator's name; the
+	 * rest is the path of its module.  The last one of a module counts. */
+	ALLO_FACT_ALLOCATOR = 7,
+	/* varints: ticks since the start of the recording; the sampling interval from then on.  In
+	   order. */
+	ALLO_FACT_RATE = 8,
 };
 
 #endif

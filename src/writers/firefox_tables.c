@@ -2,7 +2,7 @@
 #include "writers/firefox_tables.h"
 #include "base/assert.h"
 
-#include "base/json_write.h"
+#include "base/encoding/json_write.h"
 #include "profile/naming.h"
 
 #include <stdlib.h>

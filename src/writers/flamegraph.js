@@ -2,7 +2,8 @@
  * flamegraph.js - makes the flame graph interactive: zoom, tooltips, search, keys.
  *
  * Runs inside the SVG file that allo wrote.  All data comes from the boxes: each rect has its numbers in
- * data-v, its short name in data-n, and its name, place and values in its title, one per line.
+ * data-v, its short name in data-n, and its name, place and values in its title, one per line.  Boxes of
+ * other metrics come from a list: see readMetric().
  */
 (function () {
 	"use strict";
@@ -12,8 +13,9 @@
 	const foot = svg.getElementById("foot");
 	const labels = svg.getElementById("labels");
 	const isComparison = svg.classList.contains("comparison");
-	const unit = svg.dataset.unit;
-	const about = svg.dataset.about; /* prefix of estimates */
+	const list = svg.getElementById("metrics"); /* of other metrics, or null */
+	let unit = svg.dataset.unit;
+	let about = svg.dataset.about; /* prefix of estimates */
 
 	/* Frames: callers before their callees, from left to right. */
 
@@ -50,9 +52,14 @@
 		frames.push(frame);
 	}
 
+	/* Sets the last frame within each. */
+	function setEnds(list) {
+		for (let i = list.length - 1; i > 0; i--)
+			list[i].parent.end = Math.max(list[i].parent.end, list[i].end);
+	}
+
 	graph.querySelectorAll("rect").forEach(addFrame);
-	for (let i = frames.length - 1; i > 0; i--)
-		frames[i].parent.end = Math.max(frames[i].parent.end, frames[i].end);
+	setEnds(frames);
 	labels.textContent = "";
 
 	let root = frames[0];
@@ -152,8 +159,13 @@
 
 	/* Bottom-up: the functions that allocate come first, and their callers lie within them. */
 
-	const topDown = frames;
-	let bottomUp = null; /* its frames, made when they are needed */
+	/* Metrics: the one that is drawn comes first. */
+	const textOf = (id) => svg.getElementById(id).textContent;
+	const metrics = [{
+		menu: list ? list.dataset.menu : "", unit, about, topDown: frames, bottomUp: null, /* made when needed */
+		title: textOf("title"), subtitle: textOf("subtitle"), remarks: foot.querySelector(".small").textContent,
+	}];
+	let metric = metrics[0], isInverted = false;
 
 	/* "64,000 bytes (62.5 KiB)" */
 	function inFull(number) {
@@ -189,7 +201,7 @@
 		const frame = {
 			box, index: list.length, name: first.name, label: first.label, place: first.place,
 			lines: [first.name, ...(first.place ? [first.place] : []), inFull(group.value),
-				share(group.value, topDown[0].value) + " of all"],
+				share(group.value, parent ? list[0].value : group.value) + " of all"],
 			depth: parent ? parent.depth + 1 : 0, width: Number(group.value), value: group.value, before: 0n,
 			parent, children: [], text: null, end: list.length, used: 0,
 			start: parent ? parent.start + parent.used : 0,
@@ -208,16 +220,16 @@
 	/* Adds the callers of a frame's sources, as far as they can be seen. */
 	function addCallers(list, frame, sources) {
 		for (const group of groupSources(sources)) {
-			if (Number(group.value) * 12000 < topDown[0].width)
+			if (Number(group.value) * 12000 < list[0].width)
 				continue;
 			addCallers(list, addBottomUp(list, group, frame), group.sources
 				.map(({ frame, value }) => ({ frame: frame.parent, value }))
-				.filter((caller) => caller.frame !== topDown[0]));
+				.filter((caller) => caller.frame.parent));
 		}
 		frame.end = list.length - 1;
 	}
 
-	function makeBottomUp() {
+	function makeBottomUp(topDown) {
 		const all = topDown[0], list = [];
 		const sources = topDown.slice(1).map((frame) => ({ frame, value: ownOf(frame) }))
 			.filter((source) => source.value > 0n);
@@ -226,19 +238,135 @@
 		return list;
 	}
 
-	function invert() {
-		if (isComparison)
-			return;
-		bottomUp = bottomUp || makeBottomUp();
+	/* Shows the frames of the metric, in the order that is set. */
+	function showFrames() {
+		if (isInverted)
+			metric.bottomUp = metric.bottomUp || makeBottomUp(metric.topDown);
 		frames.forEach((frame) => { frame.text = null; });
-		frames = frames === topDown ? bottomUp : topDown;
+		frames = isInverted ? metric.bottomUp : metric.topDown;
 		root = frames[0];
 		zooms = [root];
 		labels.textContent = "";
 		graph.replaceChildren(...frames.map((frame) => frame.box), labels);
+	}
+
+	function invert() {
+		if (isComparison)
+			return;
+		isInverted = !isInverted;
+		showFrames();
 		hideTip();
 		search();
 		draw();
+	}
+
+	/* Other metrics. */
+
+	/* A line of the list: name, label, place, classes. */
+	function readCall(line) {
+		const [name, label, place, classes] = line.split("\t");
+
+		return { name, label: label || name, place, classes };
+	}
+
+	const calls = list ? list.querySelector("calls").textContent.split("\n").map(readCall) : [];
+
+	function listFrame(frames, node) {
+		const [depth, call, value, blocks] = node.replace("!", "").split(",");
+		const { name, label, place, classes } = calls[call];
+		const box = document.createElementNS(svg.namespaceURI, "rect");
+		const frame = {
+			box, index: frames.length, name, label, place, depth: Number(depth), width: Number(value),
+			value: BigInt(value), before: 0n, children: [], text: null, end: frames.length, used: 0,
+		};
+		let parent = frames[frames.length - 1];
+
+		while (parent && parent.depth >= frame.depth)
+			parent = parent.parent;
+		frame.parent = parent || null;
+		frame.start = parent ? parent.start + parent.used : 0;
+		if (parent) {
+			parent.used += frame.width;
+			parent.children.push(frame);
+		}
+		frame.lines = [name, ...(place ? [place] : []), inFull(frame.value) +
+			(blocks ? " in " + about + grouped(blocks) + (blocks === "1" ? " block" : " blocks") : ""),
+		share(frame.value, parent ? frames[0].value : frame.value) + " of all"];
+		box.setAttribute("height", ROW - 1);
+		box.setAttribute("class", classes + (node.endsWith("!") ? " own" : ""));
+		box.frame = frame;
+		frames.push(frame);
+	}
+
+	/* A node of the list: depth, number of the call, value and, for bytes, blocks; "!" if it allocates itself. */
+	function readMetric(element) {
+		const textIn = (name) => element.querySelector(name).textContent;
+
+		metrics.push({
+			menu: element.dataset.menu, unit: element.dataset.unit, about: element.dataset.about,
+			title: textIn("title"), subtitle: textIn("desc"), remarks: textIn("remarks"), nodes: textIn("nodes"),
+			topDown: null, bottomUp: null,
+		});
+	}
+
+	if (list)
+		list.querySelectorAll("metric").forEach(readMetric);
+
+	/* Zooms to the same calls as before, as far as they are there. */
+	function zoomAlong(way) {
+		let frame = root;
+
+		for (const key of way) {
+			frame = frame.children.find((child) => keyOf(child) === key);
+			if (!frame)
+				return;
+			zooms.push(frame);
+		}
+	}
+
+	function wayTo(frame) {
+		return frame.parent ? [...wayTo(frame.parent), keyOf(frame)] : [];
+	}
+
+	function setText(id, text) {
+		lines.find(([element]) => id === "small" ? element.classList.contains(id) : element.id === id)[1] = text;
+	}
+
+	function choose(next) {
+		const way = wayTo(zoomed());
+
+		metric = next;
+		({ unit, about } = metric);
+		if (!metric.topDown) {
+			metric.topDown = [];
+			metric.nodes.split(" ").forEach((node) => listFrame(metric.topDown, node));
+			setEnds(metric.topDown);
+		}
+		showFrames();
+		zoomAlong(way);
+		setText("title", metric.title);
+		setText("subtitle", metric.subtitle);
+		setText("small", metric.remarks);
+		menu.value = metrics.indexOf(metric);
+		setRows();
+		hideTip();
+		search();
+		draw();
+	}
+
+	function chooseNext() {
+		if (metrics.length > 1)
+			choose(metrics[(metrics.indexOf(metric) + 1) % metrics.length]);
+	}
+
+	/* The picture is as high as the stacks of the metric are deep. */
+	function setRows() {
+		const before = rows;
+
+		rows = metric.topDown.reduce((most, frame) => Math.max(most, frame.depth + 1), 1);
+		height += (rows - before) * ROW;
+		graph.setAttribute("height", rows * ROW);
+		foot.setAttribute("y", Number(foot.getAttribute("y")) + (rows - before) * ROW);
 	}
 
 	/* In a comparison, text shows the change besides the colour. */
@@ -548,7 +676,7 @@
 			return;
 		else if (key === "Escape")
 			escape();
-		else if (isTyping)
+		else if (isTyping || (event.target === menu && /^(Arrow|Enter|Home|End|Page| )/.test(key)))
 			return;
 		else if (key === "/")
 			openSearch();
@@ -558,6 +686,8 @@
 			flip();
 		else if (key === "b")
 			invert();
+		else if (key === "m")
+			chooseNext();
 		else if (key === "Backspace")
 			zoomOut();
 		else if (key === "Enter" && focused())
@@ -572,13 +702,14 @@
 	/* Parts that exist only with the script. */
 
 	const lines = [...svg.querySelectorAll("#title, #subtitle, .small")].map((text) => [text, text.textContent]);
-	const height = Number(svg.getAttribute("height")) + BAR;
+	let height = Number(svg.getAttribute("height")) + BAR;
 	const tools = make(svg, "foreignObject", { y: 0, width: 330, height: 1, class: "ui" });
 	const bar = make(svg, "foreignObject", { x: MARGIN, y: 58, height: BAR, class: "ui" });
 	const over = make(svg, "foreignObject", { width: 1, height: 1, class: "ui" });
 	const tip = make(over, "div", { id: "tip", role: "status", style: "display: none" });
 	const keys = make(over, "div", { id: "keys", style: "display: none" });
-	const crumbs = make(make(bar, "div", { id: "bar" }), "div", { id: "crumbs" });
+	const menu = metrics.length > 1 ? make(make(bar, "div", { id: "bar" }), "select", { "aria-label": "metric" }) : null;
+	const crumbs = make(bar.firstChild || make(bar, "div", { id: "bar" }), "div", { id: "crumbs" });
 	const form = make(bar.firstChild, "div", { id: "search" });
 	const result = make(form, "span", { id: "result", role: "status" });
 	const input = make(form, "input", {
@@ -603,7 +734,8 @@
 		["click, Enter", "zoom into a frame"], ["Escape, Backspace", "zoom out"],
 		["arrows, Tab", "go from frame to frame"], ["/, Ctrl-F", "search: text, =name, /regex/"],
 		["i", "flip: callers at the top or at the bottom"],
-		["b", "bottom-up: functions that allocate first, then their callers"], ["?", "show or hide this"],
+		["b", "bottom-up: functions that allocate first, then their callers"],
+		...(menu ? [["m", "the next metric"]] : []), ["?", "show or hide this"],
 	]) {
 		const row = make(keys.firstChild || make(keys, "table", {}), "tr", {});
 
@@ -622,6 +754,12 @@
 	graph.addEventListener("focusout", hideTip);
 	graph.addEventListener("keyup", (event) => event.key === "Tab" && focused() && focus(focused()));
 	input.addEventListener("input", search);
+	metrics.forEach((each, i) => {
+		if (menu)
+			make(menu, "option", { value: i }).textContent = each.menu;
+	});
+	if (menu)
+		menu.addEventListener("change", () => choose(metrics[menu.value]));
 	addEventListener("keydown", pressed);
 	addEventListener("resize", draw);
 

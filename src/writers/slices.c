@@ -53,7 +53,7 @@ struct allo_slice_thread allo_slices_thread(const struct allo_profile *profile, 
 static bool find_first(struct allo_slices *slices, allo_thread_id id, allo_thread_id *first)
 {
 	struct allo_slice_thread own = allo_slices_thread(slices->profile, id);
-	uint64_t hash = allo_hash_pair(own.pid, own.tid, 0);
+	uint64_t hash = allo_hash_pair(own.pid, own.tid, allo_hash_seed());
 	struct allo_probe probe = allo_map_probe(&slices->thread_map, hash);
 	uint32_t found;
 

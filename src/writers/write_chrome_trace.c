@@ -8,7 +8,7 @@
  */
 #include "analysis/sum.h"
 #include "base/assert.h"
-#include "base/json_write.h"
+#include "base/encoding/json_write.h"
 #include "writers/slices.h"
 #include "writers/writer.h"
 

@@ -2,8 +2,8 @@
  * write_csv.c - comma-separated values (RFC 4180), one row per sample, for spreadsheets and
  * scripts.
  */
-#include "base/csv.h"
 #include "base/defer.h"
+#include "base/encoding/csv.h"
 #include "writers/printable.h"
 #include "writers/writer.h"
 

@@ -2,13 +2,15 @@
  * write_firefox.c - the Firefox Profiler's processed profile, version 60.
  *
  * Tables are objects of columns.  Stacks, frames and functions are shared.  Each metric is a
- * thread, because the Firefox Profiler lets its user choose threads.  If samples have times,
- * threads are real threads.  The Firefox Profiler upgrades older files, so one version is enough.
+ * thread, because the Firefox Profiler lets its user choose threads.  Blocks over time are another
+ * one, the first: of any stretch of time it shows the blocks that were allocated in it and stayed.
+ * If samples have times, threads are real threads.  The Firefox Profiler upgrades older files, so
+ * one version is enough.
  */
 #include "analysis/sum.h"
 #include "base/assert.h"
 #include "base/defer.h"
-#include "base/json_write.h"
+#include "base/encoding/json_write.h"
 #include "profile/naming.h"
 #include "writers/firefox_tables.h"
 #include "writers/timed_rows.h"
@@ -121,9 +123,15 @@ static struct allo_text product_of(const struct firefox *f)
 	return f->timed.threads.len ? ALLO_TEXT("trace") : ALLO_TEXT("allocation profile");
 }
 
+static bool has_blocks(const struct firefox *f)
+{
+	return f->profile->changes.len > 0;
+}
+
 static size_t thread_count(const struct firefox *f)
 {
-	return f->timed.threads.len ? f->timed.threads.len : f->profile->metrics.len;
+	return f->timed.threads.len ? f->timed.threads.len
+				    : has_blocks(f) + f->profile->metrics.len;
 }
 
 /* The thread with the most samples. */
@@ -138,6 +146,13 @@ static size_t busiest_thread(const struct firefox *f)
 	return busiest;
 }
 
+static size_t selected_thread(const struct firefox *f)
+{
+	if (f->timed.threads.len > 0)
+		return busiest_thread(f);
+	return has_blocks(f) ? 0 : allo_default_metric(f->profile);
+}
+
 /* Shows all threads, in our order, and selects the most important one. */
 static void put_views(struct firefox *f)
 {
@@ -147,8 +162,7 @@ static void put_views(struct firefox *f)
 	allo_json_out_end(&f->json);
 	begin(f, "initialSelectedThreads", '[');
 	if (thread_count(f) > 0)
-		allo_json_out_u64(&f->json, f->timed.threads.len ? busiest_thread(f)
-								 : allo_default_metric(f->profile));
+		allo_json_out_u64(&f->json, selected_thread(f));
 	allo_json_out_end(&f->json);
 	put_bool(f, "keepProfileThreadOrder", true);
 }
@@ -270,17 +284,21 @@ static void put_sample_weight(struct firefox *f, const struct part *part, size_t
 		allo_json_out_u64(&f->json, weight);
 }
 
-static void put_sample_stack(struct firefox *f, const struct part *part, size_t sample)
+static void put_stack(struct firefox *f, allo_stack_id id)
 {
-	uint32_t stack = allo_firefox_stack(&f->tables, f->profile->sample_stacks.at[sample]);
+	uint32_t stack = allo_firefox_stack(&f->tables, id);
 
-	if (!has_weight(f, part, sample))
-		return;
 	ALLO_ASSERT(stack == ALLO_FIREFOX_NONE || stack < f->tables.nodes.len);
 	if (stack == ALLO_FIREFOX_NONE)
 		allo_json_out_null(&f->json);
 	else
 		allo_json_out_u64(&f->json, stack);
+}
+
+static void put_sample_stack(struct firefox *f, const struct part *part, size_t sample)
+{
+	if (has_weight(f, part, sample))
+		put_stack(f, f->profile->sample_stacks.at[sample]);
 }
 
 static void put_sample_time(struct firefox *f, const struct part *part, size_t sample)
@@ -324,25 +342,33 @@ static void put_rows(struct firefox *f, const struct part *part, const char *wei
 	put_string(f, "weightType", weight_type);
 }
 
+/* The samples of a thread that has allocations instead. */
+static void put_no_samples(struct firefox *f)
+{
+	static const char *const columns[] = { "stack", "time", NULL };
+
+	begin(f, "samples", '{');
+	put_empty_columns(f, columns);
+	put_null(f, "weight");
+	put_string(f, "weightType", "samples");
+	allo_json_out_end(&f->json);
+}
+
 /* Writes bytes as native allocations, other units as samples with weights. */
 static void put_samples(struct firefox *f, size_t metric)
 {
-	static const char *const columns[] = { "stack", "time", NULL };
 	enum allo_unit unit = allo_unit_of(
 		allo_profile_text(f->profile, f->profile->metrics.at[metric].unit));
 	struct part part = { metric, unit == ALLO_UNIT_NS };
 
-	begin(f, "samples", '{');
 	if (unit == ALLO_UNIT_BYTES) {
-		put_empty_columns(f, columns);
-		put_null(f, "weight");
-		put_string(f, "weightType", "samples");
-		allo_json_out_end(&f->json);
+		put_no_samples(f);
 		begin(f, "nativeAllocations", '{');
 		put_rows(f, &part, "bytes");
 		put_column(f, "memoryAddress", &part, put_sample_address);
 		put_column(f, "threadId", &part, put_sample_thread);
 	} else {
+		begin(f, "samples", '{');
 		put_rows(f, &part, unit == ALLO_UNIT_NS ? "tracing-ms" : "samples");
 	}
 	allo_json_out_end(&f->json);
@@ -404,20 +430,71 @@ static void put_thread(struct firefox *f, size_t metric)
 	end_thread(f);
 }
 
+/* Blocks over time. */
+
+static void put_change_stack(struct firefox *f, const struct allo_block_change *change)
+{
+	put_stack(f, change->stack);
+}
+
+static void put_change_time(struct firefox *f, const struct allo_block_change *change)
+{
+	put_ms(f, change->time);
+}
+
+static void put_change_bytes(struct firefox *f, const struct allo_block_change *change)
+{
+	allo_json_out_i64(&f->json, change->bytes);
+}
+
+/* The two changes of a block belong together by their address. */
+static void put_change_block(struct firefox *f, const struct allo_block_change *change)
+{
+	allo_json_out_u64(&f->json, change->block);
+}
+
+static void put_change_thread(struct firefox *f, const struct allo_block_change *change)
+{
+	allo_json_out_u64(&f->json, change->tid);
+}
+
+static void put_changes(struct firefox *f, const char *key,
+			void (*put)(struct firefox *f, const struct allo_block_change *change))
+{
+	begin(f, key, '[');
+	for (size_t i = 0; i < f->profile->changes.len; i++)
+		put(f, &f->profile->changes.at[i]);
+	allo_json_out_end(&f->json);
+}
+
+static void put_blocks(struct firefox *f)
+{
+	if (!has_blocks(f))
+		return;
+	begin_thread(f);
+	put_string(f, "name", "blocks over time");
+	put_bool(f, "isMainThread", true);
+	put_text(f, "processName", product_of(f));
+	put_pid(f, f->profile->meta.pid);
+	put_number(f, "tid", f->profile->metrics.len + 1);
+	put_no_samples(f);
+	begin(f, "nativeAllocations", '{');
+	put_number(f, "length", f->profile->changes.len);
+	put_changes(f, "stack", put_change_stack);
+	put_changes(f, "time", put_change_time);
+	put_changes(f, "weight", put_change_bytes);
+	put_string(f, "weightType", "bytes");
+	put_changes(f, "memoryAddress", put_change_block);
+	put_changes(f, "threadId", put_change_thread);
+	allo_json_out_end(&f->json);
+	end_thread(f);
+}
+
 /* Threads over time.  A row lasts until the next one: gaps are rows without a stack. */
 
 static void put_row_stack(struct firefox *f, const struct allo_timed_row *row)
 {
-	allo_stack_id stack = row->sample == ALLO_TIMED_GAP
-				      ? 0
-				      : f->profile->sample_stacks.at[row->sample];
-	uint32_t number = allo_firefox_stack(&f->tables, stack);
-
-	ALLO_ASSERT(number == ALLO_FIREFOX_NONE || number < f->tables.nodes.len);
-	if (number == ALLO_FIREFOX_NONE)
-		allo_json_out_null(&f->json);
-	else
-		allo_json_out_u64(&f->json, number);
+	put_stack(f, row->sample == ALLO_TIMED_GAP ? 0 : f->profile->sample_stacks.at[row->sample]);
 }
 
 static void put_row_time(struct firefox *f, const struct allo_timed_row *row)
@@ -487,6 +564,8 @@ static void put_timed_thread(struct firefox *f, size_t index)
 static void put_threads(struct firefox *f)
 {
 	begin(f, "threads", '[');
+	if (f->timed.threads.len == 0)
+		put_blocks(f);
 	for (size_t i = 0; i < f->timed.threads.len; i++)
 		put_timed_thread(f, i);
 	for (size_t i = 0; f->timed.threads.len == 0 && i < f->profile->metrics.len; i++)
@@ -574,18 +653,24 @@ static bool write_firefox(struct allo_write_job *w, const struct allo_profile *p
 const struct allo_writer allo_write_firefox = {
 	.name = "firefox",
 	.title = "for the Firefox Profiler, profiler.firefox.com",
-	.about = "One thread for each metric, all visible, the preferred one selected; or, for "
-		 "a trace, the traced threads over time. Bytes become native allocations, "
-		 "other units samples with weights. Functions have their modules, files and "
-		 "lines; inlined calls are frames. A comparison becomes two threads, before "
-		 "and after. The heap over time, if it is known, is the memory track.\n\n"
-		 "Negative values are left out. The Firefox Profiler counts with doubles, so "
-		 "values above 2^53 are cut to that. A file name that ends in .gz is packed "
-		 "with gzip; the Firefox Profiler opens it as well.",
+	.about =
+		"One thread for each metric, all visible, the preferred one selected; or, for "
+		"a trace, the traced threads over time. Bytes become native allocations, "
+		"other units samples with weights. Functions have their modules, files and "
+		"lines; inlined calls are frames. A comparison becomes two threads, before "
+		"and after. The heap over time, if it is known, is the memory track. The blocks of "
+		"a recording, as they came and went, are the first thread: select a stretch of "
+		"time, and 'Retained Memory' shows the functions whose blocks were allocated in "
+		"it and outlived it. Of more than half a million blocks, a sample stands for "
+		"all.\n\n"
+		"Negative values are left out. The Firefox Profiler counts with doubles, so "
+		"values above 2^53 are cut to that. A file name that ends in .gz is packed "
+		"with gzip; the Firefox Profiler opens it as well.",
 	.endings = ".firefox.json .profile.json",
 	.marks = { { "\"preprocessedProfileVersion\"", NULL } },
 	.holds = ALLO_HOLDS_METRICS | ALLO_HOLDS_MODULES | ALLO_HOLDS_BUILD_IDS |
 		 ALLO_HOLDS_ADDRESSES | ALLO_HOLDS_FILES | ALLO_HOLDS_LINES | ALLO_HOLDS_COLUMNS |
-		 ALLO_HOLDS_INLINES | ALLO_HOLDS_TIMES | ALLO_HOLDS_COMMAND | ALLO_HOLDS_HISTORY,
+		 ALLO_HOLDS_INLINES | ALLO_HOLDS_TIMES | ALLO_HOLDS_COMMAND | ALLO_HOLDS_HISTORY |
+		 ALLO_HOLDS_CHANGES,
 	.write = write_firefox,
 };

@@ -142,7 +142,7 @@ static bool make_lines(struct gperftools *g)
 /* Whether no frame so far has the address; false when memory is short, too. */
 static bool is_free(struct gperftools *g, uint64_t address)
 {
-	uint64_t hash = allo_hash_pair(address, 0, 0);
+	uint64_t hash = allo_hash_pair(address, 0, allo_hash_seed());
 	struct allo_probe probe = allo_map_probe(&g->address_map, hash);
 	uint32_t frame;
 
@@ -169,7 +169,8 @@ static bool choose_addresses(struct gperftools *g)
 			continue;
 		}
 		g->addresses[i] = address;
-		if (!allo_map_put(&g->address_map, allo_hash_pair(address, 0, 0), (uint32_t)i))
+		if (!allo_map_put(&g->address_map, allo_hash_pair(address, 0, allo_hash_seed()),
+				  (uint32_t)i))
 			return false;
 	}
 	return true;

@@ -6,7 +6,7 @@
  */
 #include "base/assert.h"
 #include "base/defer.h"
-#include "base/json_write.h"
+#include "base/encoding/json_write.h"
 #include "writers/writer.h"
 
 #include <stdlib.h>

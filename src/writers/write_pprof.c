@@ -5,7 +5,8 @@
  * written: all readers of pprof accept that.  Samples are written as they come; the tables follow.
  */
 #include "base/assert.h"
-#include "base/protobuf.h"
+#include "base/encoding/protobuf.h"
+#include "base/hash.h"
 #include "base/utf8.h"
 #include "profile/pprof_fields.h"
 #include "writers/writer.h"
@@ -330,6 +331,29 @@ static char *put_line(struct pprof *pprof, const struct allo_line *line, char *o
 	return (char *)memcpy(out, message, (size_t)(end - message)) + (end - message);
 }
 
+/*
+ * Collectors tell the samples of two snapshots apart by the addresses of their locations.  A frame
+ * of a recording that has none, such as one of an interpreter, gets one from its name: the same in
+ * each snapshot, and in the half of the address space that belongs to the kernel.
+ */
+static uint64_t address_of(const struct allo_profile *profile, const struct allo_frame *frame)
+{
+	uint64_t address = frame->address;
+
+	if (address != 0 || !profile->meta.has_addresses)
+		return address;
+	for (uint32_t k = 0; k < frame->line_count; k++) {
+		const struct allo_line *line = &profile->lines.at[frame->first_line + k];
+		const struct allo_function *function = &profile->functions.at[line->function];
+		struct allo_text name = allo_profile_text(profile, function->name),
+				 file = allo_profile_text(profile, function->file);
+
+		address = allo_hash_bytes(name.data, name.len, address + line->line);
+		address = allo_hash_bytes(file.data, file.len, address);
+	}
+	return address | (uint64_t)1 << 63;
+}
+
 static bool put_location_table(struct allo_write_job *w, const struct allo_profile *profile)
 {
 	struct pprof *pprof = w->state;
@@ -343,7 +367,7 @@ static bool put_location_table(struct allo_write_job *w, const struct allo_profi
 			return false;
 		end = allo_put_number(pprof->message.at, 1, i + 1);
 		end = allo_put_number(end, 2, frame->module);
-		end = allo_put_number(end, 3, frame->address);
+		end = allo_put_number(end, 3, address_of(profile, frame));
 		for (uint32_t k = 0; k < frame->line_count; k++)
 			end = put_line(pprof, &profile->lines.at[frame->first_line + k], end);
 		end = allo_put_number(end, 5, frame->is_folded);
@@ -479,11 +503,16 @@ static void put_meta(struct allo_write_job *w, const struct allo_profile *profil
 {
 	const struct allo_meta *meta = &profile->meta;
 	struct pprof *pprof = w->state;
+	bool is_moment;
 
 	put_top_number(w->out, ALLO_PPROF_DROP_FRAMES, index_of(pprof, profile, meta->drop_frames));
 	put_top_number(w->out, ALLO_PPROF_KEEP_FRAMES, index_of(pprof, profile, meta->keep_frames));
-	put_top_number(w->out, ALLO_PPROF_TIME, (uint64_t)meta->start_ns);
-	if (meta->clock == ALLO_CLOCK_NS)
+	/* Collectors sort snapshots by their time, and take one with a duration for a difference.
+	 */
+	is_moment = meta->taken_ns != 0 && !meta->part.of_range;
+	put_top_number(w->out, ALLO_PPROF_TIME,
+		       (uint64_t)(meta->taken_ns ? meta->taken_ns : meta->start_ns));
+	if (meta->clock == ALLO_CLOCK_NS && !is_moment)
 		put_top_number(w->out, ALLO_PPROF_DURATION,
 			       meta->duration > INT64_MAX ? INT64_MAX : meta->duration);
 	if (meta->period_type != 0 || meta->period_unit != 0)

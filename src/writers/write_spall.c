@@ -197,7 +197,7 @@ static void put_name(struct spall *s, unsigned kind, struct allo_text text)
 /* Whether the process of the current thread has no name yet. */
 static bool is_new_process(struct spall *s)
 {
-	uint64_t hash = allo_hash_pair(s->numbers.pid, 0, 0);
+	uint64_t hash = allo_hash_pair(s->numbers.pid, 0, allo_hash_seed());
 	struct allo_probe probe = allo_map_probe(&s->processes, hash);
 	uint32_t found;
 

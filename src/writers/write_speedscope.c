@@ -8,7 +8,7 @@
 #include "analysis/sum.h"
 #include "base/assert.h"
 #include "base/defer.h"
-#include "base/json_write.h"
+#include "base/encoding/json_write.h"
 #include "profile/metric_about.h"
 #include "writers/calls.h"
 #include "writers/timed_rows.h"

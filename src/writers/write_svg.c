@@ -2,13 +2,14 @@
  * write_svg.c - a flame graph as one SVG file that needs nothing else.
  *
  * The picture is complete without its script: boxes, names, tooltips.  The script, flamegraph.js,
- * makes it interactive; it reads all data from the boxes.
+ * makes it interactive; it reads all data from the boxes, and the boxes of other metrics from a
+ * list: calls once, and a few numbers for each box.
  */
-#include "analysis/ownership.h"
+#include "analysis/sites/ownership.h"
 #include "base/assert.h"
 #include "base/defer.h"
+#include "base/encoding/xml.h"
 #include "base/utf8.h"
-#include "base/xml.h"
 #include "profile/metric_about.h"
 #include "profile/naming.h"
 #include "profile/short_name.h"
@@ -18,8 +19,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* flamegraph.css and flamegraph.js; the build turns them into strings. */
-extern const char allo_flamegraph_css[], allo_flamegraph_js[];
+/* picture.css, flamegraph.css and flamegraph.js; the build turns them into strings. */
+extern const char allo_picture_css[], allo_flamegraph_css[], allo_flamegraph_js[];
 
 /* Pixels. */
 enum {
@@ -38,6 +39,7 @@ struct picture {
 	struct allo_output *out;
 	const struct allo_profile *profile;
 	const struct allo_flame *flame;
+	const struct allo_flame *colours; /* whose groups have the colours */
 	struct allo_metric_columns columns;
 	const struct allo_metric *metric;
 	enum allo_unit unit;
@@ -196,8 +198,8 @@ static void put_line_number(const struct picture *d, const struct allo_tree_node
 				   node->has_lines ? " and other lines" : "");
 }
 
-/* Writes a line such as "src/parse.c:42, libparse.so", or nothing if neither is known. */
-static void put_place(const struct picture *d, const struct allo_flame_box *box)
+/* Writes "src/parse.c:42, libparse.so" and `end`, or nothing if neither is known. */
+static void put_place(const struct picture *d, const struct allo_flame_box *box, const char *end)
 {
 	const struct allo_tree_node *node = &d->flame->tree.nodes.at[box->node];
 	struct allo_text file, module;
@@ -213,7 +215,7 @@ static void put_place(const struct picture *d, const struct allo_flame_box *box)
 		allo_output_string(d->out, ", ");
 	put_shortened(d->out, module);
 	if (file.len + module.len > 0)
-		allo_output_byte(d->out, '\n');
+		allo_output_string(d->out, end);
 }
 
 /* Boxes. */
@@ -270,25 +272,35 @@ static void put_tone(const struct picture *d, const struct allo_flame_box *box)
 		allo_output_printf(d->out, " %s", tones[tone].class);
 }
 
-static void put_class(const struct picture *d, const struct allo_flame_box *box)
+static bool is_source(const struct allo_tree_node *node)
 {
-	const struct allo_tree_node *node = &d->flame->tree.nodes.at[box->node];
-	bool is_source = node->self.value != 0 || node->self.before != 0;
-	bool is_thin = box->width * GRAPH_WIDTH < THIN;
-	int degree = degree_of_change(node);
+	return node->self.value != 0 || node->self.before != 0;
+}
 
-	allo_output_string(d->out, " class=\"");
+static void put_colour(const struct picture *d, const struct allo_flame_box *box)
+{
+	int degree = degree_of_change(&d->flame->tree.nodes.at[box->node]);
+
 	if (d->is_comparison)
 		allo_output_printf(d->out, "%s%d", degree < 0 ? "down" : "up", abs(degree));
 	else if (box->depth == 0)
 		allo_output_string(d->out, "all");
-	else if (!has_groups(d->flame))
+	else if (!has_groups(d->colours))
 		allo_output_printf(d->out, "w%u", shade_of(d, box));
 	else if (box->group == ALLO_FLAME_GROUPS)
 		allo_output_string(d->out, "other");
 	else
 		allo_output_printf(d->out, "g%u", box->group);
-	allo_output_string(d->out, is_source ? " own" : "");
+}
+
+static void put_class(const struct picture *d, const struct allo_flame_box *box)
+{
+	const struct allo_tree_node *node = &d->flame->tree.nodes.at[box->node];
+	bool is_thin = box->width * GRAPH_WIDTH < THIN;
+
+	allo_output_string(d->out, " class=\"");
+	put_colour(d, box);
+	allo_output_string(d->out, is_source(node) ? " own" : "");
 	put_tone(d, box);
 	allo_output_printf(d->out, "%s\"", is_thin ? " thin" : "");
 }
@@ -356,7 +368,7 @@ static void put_box(const struct picture *d, const struct allo_flame_box *box)
 	allo_output_string(d->out, "><title>");
 	put_shortened(d->out, name_of(d, box, scratch));
 	allo_output_byte(d->out, '\n');
-	put_place(d, box);
+	put_place(d, box, "\n");
 	put_values(d, &node->total);
 	allo_output_byte(d->out, '\n');
 	put_share(d, node);
@@ -458,6 +470,11 @@ static void put_subtitle(const struct picture *d)
 				   allo_metric_about(d->profile, d->columns.metric, about));
 }
 
+static uint64_t bytes_so_far(const struct allo_output *out)
+{
+	return out->written + out->used;
+}
+
 static void put_head(const struct picture *d, const struct allo_write_options *options, int height)
 {
 	allo_output_printf(d->out,
@@ -472,6 +489,7 @@ static void put_head(const struct picture *d, const struct allo_write_options *o
 	allo_output_string(d->out, "</title>\n<desc>");
 	put_subtitle(d);
 	allo_output_string(d->out, "</desc>\n<style><![CDATA[\n");
+	allo_output_string(d->out, allo_picture_css);
 	allo_output_string(d->out, allo_flamegraph_css);
 	allo_output_string(d->out, "]]></style>\n");
 	allo_output_printf(d->out,
@@ -547,6 +565,280 @@ static void put_foot(const struct picture *d, int top)
 	allo_output_string(d->out, "Drawn by allo " ALLO_VERSION ".</text>\n</svg>\n");
 }
 
+/* Other metrics.  Each is a tree of its own, since other calls may be wide in it. */
+
+enum {
+	METRICS_MOST = 10,
+	NODE_BYTES = 20,
+	CALL_BYTES = 16,        /* besides its texts */
+	LIST_LEAST = 256 << 10, /* bytes of all lists; they may also have as many as the boxes */
+};
+
+struct other {
+	struct allo_metric_columns columns;
+	struct allo_flame flame;
+	ALLO_VEC(uint32_t) calls; /* by box: its number in the list of calls */
+};
+
+/* A box that stands for all of the same call and colour. */
+struct listed_call {
+	const struct other *other;
+	size_t box;
+};
+
+struct others {
+	struct other all[METRICS_MOST];
+	size_t count;
+	struct allo_map map; /* of numbers + 1 */
+	ALLO_VEC(struct listed_call) calls;
+	uint64_t room; /* bytes that are left for lists */
+};
+
+static void others_done(struct others *others)
+{
+	for (size_t i = 0; i < METRICS_MOST; i++) {
+		allo_flame_done(&others->all[i].flame);
+		allo_vec_done(&others->all[i].calls);
+	}
+	allo_map_done(&others->map);
+	allo_vec_done(&others->calls);
+}
+
+static bool is_same_call(const struct listed_call *a, const struct listed_call *b)
+{
+	const struct allo_flame_box *x = &a->other->flame.boxes.at[a->box];
+	const struct allo_flame_box *y = &b->other->flame.boxes.at[b->box];
+	const struct allo_tree_node *node = &a->other->flame.tree.nodes.at[x->node];
+	const struct allo_tree_node *listed = &b->other->flame.tree.nodes.at[y->node];
+
+	return node->frame == listed->frame && node->call == listed->call &&
+	       node->has_lines == listed->has_lines && x->group == y->group &&
+	       (x->depth == 0) == (y->depth == 0);
+}
+
+/* The number of a box's call; (uint32_t)-1 when memory is short. */
+static uint32_t list_call(struct others *others, const struct other *other, size_t box)
+{
+	const struct listed_call call = { other, box };
+	const struct allo_tree_node *node =
+		&other->flame.tree.nodes.at[other->flame.boxes.at[box].node];
+	uint64_t hash = allo_hash_bytes(&node->frame, sizeof(node->frame), node->call);
+	struct allo_probe probe = allo_map_probe(&others->map, hash);
+	uint32_t number;
+
+	while ((number = allo_map_next(&others->map, &probe)) != 0) {
+		if (is_same_call(&call, &others->calls.at[number - 1]))
+			return number - 1;
+	}
+	number = (uint32_t)others->calls.len;
+	if (!allo_vec_append(&others->calls, &call, 1) ||
+	    !allo_map_put(&others->map, hash, number + 1))
+		return (uint32_t)-1;
+	return number;
+}
+
+/* Bytes of a call's texts, about. */
+static uint64_t call_size(const struct picture *d, const struct other *other, size_t box)
+{
+	struct picture drawn = *d;
+	const struct allo_flame_box *at = &other->flame.boxes.at[box];
+	const struct allo_tree_node *node = &other->flame.tree.nodes.at[at->node];
+	char scratch[ALLO_NAME_SCRATCH];
+	size_t name, file;
+
+	drawn.flame = &other->flame;
+	name = name_of(&drawn, at, scratch).len;
+	file = at->depth > 0 ? allo_flame_file(d->profile, node).len : 0;
+	return CALL_BYTES + (name < ALLO_FLAME_NAME_MAX ? name : ALLO_FLAME_NAME_MAX) +
+	       (file < ALLO_FLAME_NAME_MAX ? file : ALLO_FLAME_NAME_MAX);
+}
+
+/* Colours of modules stay when the metric changes. */
+static void take_colours(struct allo_flame *flame, const struct allo_flame *colours)
+{
+	for (size_t i = 0; i < flame->boxes.len; i++) {
+		uint32_t group = flame->boxes.at[i].group, same = ALLO_FLAME_GROUPS;
+
+		for (uint32_t k = 0; k < colours->group_count && group < flame->group_count; k++) {
+			if (allo_text_equal(colours->groups[k], flame->groups[group]))
+				same = k;
+		}
+		flame->boxes.at[i].group = same;
+	}
+}
+
+/* Numbers the calls of the boxes, as far as there is room. */
+static bool list_calls(const struct picture *d, struct others *others, struct other *other,
+		       bool *fits, struct allo_error *err)
+{
+	uint64_t used = other->flame.boxes.len * NODE_BYTES;
+
+	for (size_t i = 0; i < other->flame.boxes.len && used <= others->room; i++) {
+		size_t known = others->calls.len;
+		uint32_t number = list_call(others, other, i);
+
+		if (number == (uint32_t)-1 || !allo_vec_append(&other->calls, &number, 1))
+			return allo_fail_memory(err);
+		used += others->calls.len > known ? call_size(d, other, i) : 0;
+	}
+	*fits = used <= others->room;
+	others->room -= *fits ? used : 0;
+	return true;
+}
+
+static bool may_be_other(const struct picture *d, size_t metric)
+{
+	const struct allo_metric *other = &d->profile->metrics.at[metric];
+
+	return metric != d->columns.metric && !other->is_before && !other->is_signed &&
+	       allo_metric_kinds[other->meaning].is_additive;
+}
+
+/* Once the list is full, further metrics are left out. */
+static bool find_others(const struct picture *d, struct others *others, struct allo_error *err)
+{
+	bool fits = true;
+
+	for (size_t i = 0; i < d->profile->metrics.len && others->count < METRICS_MOST && fits;
+	     i++) {
+		struct other *other = &others->all[others->count];
+		size_t known = others->calls.len;
+
+		if (!may_be_other(d, i))
+			continue;
+		other->columns = allo_metric_columns_of(d->profile, i);
+		if (!allo_flame_init(&other->flame, d->profile, &other->columns, err))
+			return false;
+		if (other->flame.boxes.len == 0) { /* it is 0 in all stacks */
+			allo_flame_done(&other->flame);
+			other->flame = (struct allo_flame){ 0 };
+			continue;
+		}
+		take_colours(&other->flame, d->colours);
+		if (!list_calls(d, others, other, &fits, err))
+			return false;
+		if (fits)
+			others->count++;
+		else
+			others->calls.len = known;
+	}
+	return true;
+}
+
+/* The picture of another metric. */
+static struct picture picture_of(const struct picture *d, const struct other *other)
+{
+	struct picture drawn = *d;
+
+	drawn.flame = &other->flame;
+	drawn.columns = other->columns;
+	drawn.metric = &d->profile->metrics.at[other->columns.metric];
+	drawn.unit = allo_unit_of(allo_profile_text(d->profile, drawn.metric->unit));
+	drawn.about = allo_profile_estimates(d->profile, other->columns.metric) ? "~" : "";
+	return drawn;
+}
+
+/* A line: name, short name if it differs, place and classes, with tabs in between. */
+static void put_call(const struct picture *d, const struct allo_flame_box *box)
+{
+	char scratch[ALLO_NAME_SCRATCH];
+	struct allo_text full = name_of(d, box, scratch);
+
+	put_shortened(d->out, full);
+	allo_output_byte(d->out, '\t');
+	if (!allo_text_equal(full, short_name_of(d, box, scratch)))
+		put_shortened(d->out, short_name_of(d, box, scratch));
+	allo_output_byte(d->out, '\t');
+	put_place(d, box, "");
+	allo_output_byte(d->out, '\t');
+	put_colour(d, box);
+	put_tone(d, box);
+	allo_output_byte(d->out, '\n');
+}
+
+/* For each box: depth, call, value and blocks; '!' if it allocates itself. */
+static void put_nodes(const struct picture *d, const struct other *other)
+{
+	for (size_t i = 0; i < other->flame.boxes.len; i++) {
+		const struct allo_flame_box *box = &other->flame.boxes.at[i];
+		const struct allo_tree_node *node = &other->flame.tree.nodes.at[box->node];
+		unsigned long long value = allo_sum_number(node->total.value).magnitude;
+		unsigned long long blocks = allo_sum_number(node->total.blocks).magnitude;
+
+		allo_output_printf(d->out, "%s%u,%u,%llu", i > 0 ? " " : "", box->depth,
+				   other->calls.at[i], value);
+		if (d->columns.has_blocks)
+			allo_output_printf(d->out, ",%llu", blocks);
+		allo_output_string(d->out, is_source(node) ? "!" : "");
+	}
+}
+
+/* "Live at the program's peak", or "... (blocks)" */
+static void put_menu_text(const struct picture *d)
+{
+	struct allo_text name = allo_profile_text(d->profile, d->metric->name);
+
+	put_metric(d);
+	if (allo_text_ends(name, ALLO_TEXT("_blocks")))
+		allo_output_string(d->out, " (blocks)");
+}
+
+static void put_other(const struct picture *d, const struct other *other,
+		      const struct allo_write_options *options)
+{
+	allo_output_printf(d->out, "<metric data-about=\"%s\" data-unit=\"", d->about);
+	allo_xml_text(d->out, allo_profile_text(d->profile, d->metric->unit));
+	allo_output_string(d->out, "\" data-menu=\"");
+	put_menu_text(d);
+	allo_output_string(d->out, "\"><title>");
+	put_title(d, options);
+	allo_output_string(d->out, "</title><desc>");
+	put_subtitle(d);
+	allo_output_string(d->out, "</desc><remarks>");
+	put_remarks(d);
+	allo_output_string(d->out, "</remarks><nodes>");
+	put_nodes(d, other);
+	allo_output_string(d->out, "</nodes></metric>\n");
+}
+
+static void put_others(const struct picture *d, const struct others *others,
+		       const struct allo_write_options *options)
+{
+	if (others->count == 0)
+		return;
+	allo_output_string(d->out, "<metadata id=\"metrics\" data-menu=\"");
+	put_menu_text(d);
+	allo_output_string(d->out, "\"><calls>");
+	for (size_t i = 0; i < others->calls.len; i++) {
+		const struct listed_call *call = &others->calls.at[i];
+		struct picture drawn = picture_of(d, call->other);
+
+		put_call(&drawn, &call->other->flame.boxes.at[call->box]);
+	}
+	allo_output_string(d->out, "</calls>\n");
+	for (size_t i = 0; i < others->count; i++) {
+		struct picture drawn = picture_of(d, &others->all[i]);
+
+		put_other(&drawn, &others->all[i], options);
+	}
+	allo_output_string(d->out, "</metadata>\n");
+}
+
+/* `boxes` are the bytes of all boxes: lists stay in proportion to them. */
+static bool write_others(const struct picture *d, uint64_t boxes,
+			 const struct allo_write_options *options, struct allo_error *err)
+{
+	ALLO_DEFER(others_done)
+	struct others others = { .room = boxes < LIST_LEAST ? LIST_LEAST : boxes };
+
+	if (d->is_comparison)
+		return true;
+	if (!find_others(d, &others, err))
+		return false;
+	put_others(d, &others, options);
+	return true;
+}
+
 static bool write_svg(struct allo_write_job *w, const struct allo_profile *profile,
 		      struct allo_error *err)
 {
@@ -561,6 +853,7 @@ static bool write_svg(struct allo_write_job *w, const struct allo_profile *profi
 		.buffer = &buffer,
 		.profile = profile,
 		.flame = &flame,
+		.colours = &flame,
 		.metric = &(const struct allo_metric){ 0 },
 		.about = "",
 		.attribution = w->options->attribution ? w->options->attribution : &defaults,
@@ -582,8 +875,12 @@ static bool write_svg(struct allo_write_job *w, const struct allo_profile *profi
 	bottom = GRAPH_TOP + (int)flame.rows * ROW + MARGIN;
 	put_head(&d, w->options, bottom + FOOT);
 	if (flame.boxes.len > 0) {
+		uint64_t start = bytes_so_far(w->out);
+
 		put_graph(&d);
 		put_foot(&d, bottom);
+		if (!write_others(&d, bytes_so_far(w->out) - start, w->options, err))
+			return false;
 		allo_output_string(w->out, "<script><![CDATA[\n");
 		allo_output_string(w->out, allo_flamegraph_js);
 		allo_output_string(w->out, "]]></script>\n");
@@ -595,7 +892,8 @@ static bool write_svg(struct allo_write_job *w, const struct allo_profile *profi
 const struct allo_writer allo_write_svg = {
 	.name = "svg",
 	.title = "a flame graph, for any browser",
-	.about = "One self-contained file that shows one metric of the profile. The width of a "
+	.about = "One self-contained file that shows one metric of the profile; a menu, or m, "
+		 "switches to others. The width of a "
 		 "frame is the value of the frame and all its callees. Colours tell modules, "
 		 "packages or files apart. Own code has full colours, strongest where it "
 		 "allocates itself; libraries are pale, and skipped wrappers are grey. Click a "

@@ -4,8 +4,8 @@
 #ifndef ALLO_WRITERS_WRITER_H
 #define ALLO_WRITERS_WRITER_H
 
-#include "analysis/attribution.h"
-#include "base/output.h"
+#include "analysis/sites/attribution.h"
+#include "base/io/output.h"
 #include "profile/profile.h"
 
 /* Data that a format can hold and a profile can have; `allo convert` reports the data that a format
@@ -26,7 +26,9 @@ enum {
 	ALLO_HOLDS_COMMENTS = 1 << 12,
 	ALLO_HOLDS_PERIOD = 1 << 13,
 	ALLO_HOLDS_NEGATIVE = 1 << 14,
-	ALLO_HOLDS_HISTORY = 1 << 15, /* readers build it only for writers that hold it */
+	/* Built only for writers that hold them. */
+	ALLO_HOLDS_HISTORY = 1 << 15,
+	ALLO_HOLDS_CHANGES = 1 << 16,
 };
 
 struct allo_write_options {
@@ -74,9 +76,11 @@ struct allo_writer {
 	 * written instead of the recording so far. */
 	bool shows_live;
 	/* The format stores single allocations (rows) beside the profile.  Rows come from a
-	 * recording, so the program writes such files through src/sql; the functions below are
-	 * NULL. */
+	 * recording, so the program writes such files through src/sql and src/parquet; the
+	 * functions below are NULL. */
 	bool takes_rows;
+	bool is_folder; /* of files; one that takes rows */
+	bool is_script; /* SQL for a database server; one that takes rows */
 
 	/* A writer has either `write`, which takes the whole profile, */
 	bool (*write)(struct allo_write_job *w, const struct allo_profile *profile,

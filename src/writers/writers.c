@@ -17,6 +17,8 @@ extern const struct allo_writer allo_write_folded;
 extern const struct allo_writer allo_write_gperftools;
 extern const struct allo_writer allo_write_json;
 extern const struct allo_writer allo_write_massif;
+extern const struct allo_writer allo_write_parquet;
+extern const struct allo_writer allo_write_postgresql;
 extern const struct allo_writer allo_write_pprof;
 extern const struct allo_writer allo_write_spall;
 extern const struct allo_writer allo_write_speedscope;
@@ -24,11 +26,23 @@ extern const struct allo_writer allo_write_sqlite;
 extern const struct allo_writer allo_write_svg;
 
 const struct allo_writer *const allo_writers[] = {
-	&allo_write_callgrind,  &allo_write_chrome_trace, &allo_write_csv,
-	&allo_write_dhat,       &allo_write_firefox,      &allo_write_folded,
-	&allo_write_gperftools, &allo_write_json,         &allo_write_massif,
-	&allo_write_pprof,      &allo_write_spall,        &allo_write_speedscope,
-	&allo_write_sqlite,     &allo_write_svg,          NULL,
+	&allo_write_callgrind,
+	&allo_write_chrome_trace,
+	&allo_write_csv,
+	&allo_write_dhat,
+	&allo_write_firefox,
+	&allo_write_folded,
+	&allo_write_gperftools,
+	&allo_write_json,
+	&allo_write_massif,
+	&allo_write_parquet,
+	&allo_write_postgresql,
+	&allo_write_pprof,
+	&allo_write_spall,
+	&allo_write_speedscope,
+	&allo_write_sqlite,
+	&allo_write_svg,
+	NULL,
 };
 
 const struct allo_writer *allo_writer_find(const char *name, struct allo_error *err)
@@ -70,10 +84,13 @@ static size_t match(const struct allo_writer *writer, struct allo_text path)
 
 const struct allo_writer *allo_writer_find_by_path(const char *path)
 {
-	struct allo_text whole = allo_text_of(path), unpacked = whole;
+	struct allo_text whole = allo_text_of(path), unpacked;
 	const struct allo_writer *best = NULL;
 	size_t best_score = 0;
 
+	while (allo_text_ends(whole, ALLO_TEXT("/"))) /* a folder */
+		whole.len--;
+	unpacked = whole;
 	if (allo_text_ends(whole, ALLO_TEXT(".gz")))
 		unpacked.len -= 3;
 	else if (allo_text_ends(whole, ALLO_TEXT(".zst")))
@@ -126,7 +143,11 @@ void allo_writer_explain_unknown(const char *file, const char *from, struct allo
 		return;
 	allo_fail(err, ALLO_FORMAT, (struct allo_pos){ .file = file },
 		  "has the format %s, which allo only writes", writer->name);
-	if (writer->takes_rows)
+	if (writer->is_folder)
+		allo_hint(err, "query it with DuckDB: duckdb -init duckdb.sql, in its folder");
+	else if (writer->is_script)
+		allo_hint(err, "run it with 'psql -d DATABASE -f %s'", file);
+	else if (writer->takes_rows)
 		allo_hint(err, "query it with 'allo sql'");
 }
 
@@ -274,6 +295,8 @@ unsigned allo_profile_holds(const struct allo_profile *profile)
 		holds |= ALLO_HOLDS_PERIOD;
 	if (profile->history.len > 0)
 		holds |= ALLO_HOLDS_HISTORY;
+	if (profile->changes.len > 0)
+		holds |= ALLO_HOLDS_CHANGES;
 	return holds;
 }
 
@@ -299,6 +322,7 @@ void allo_holds_names(unsigned holds, char *out, size_t room)
 		{ ALLO_HOLDS_PERIOD, "the sampling period" },
 		{ ALLO_HOLDS_NEGATIVE, "negative values" },
 		{ ALLO_HOLDS_HISTORY, "the heap over time" },
+		{ ALLO_HOLDS_CHANGES, "blocks over time" },
 	};
 	size_t used = 0;
 

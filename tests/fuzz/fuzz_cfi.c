@@ -4,8 +4,8 @@
  * A byte that says for which machine (its lowest bit: aarch64), four with the address from the
  * table's start, and the table: an .eh_frame_hdr and the bytes after it.
  */
-#include "capture/cfi.h"
-#include "capture/rule.h"
+#include "capture/stacks/cfi.h"
+#include "capture/stacks/rule.h"
 
 #include <stdlib.h>
 #include <string.h>

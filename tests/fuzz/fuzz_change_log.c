@@ -6,9 +6,9 @@
  * input is odd, of the columns before they are stored, so that the frames are intact.
  */
 #include "base/defer.h"
-#include "engine/log_cache.h"
+#include "engine/cache/log_cache.h"
 #include "recordings.h"
-#include "view/change_log_stored.h"
+#include "view/log/change_log_stored.h"
 
 #include <stdlib.h>
 
@@ -72,7 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (is_inside)
 		change(built.segments.at[0].memory, built.segments.at[0].memory_bytes, data + 1,
 		       size - 1);
-	if (!allo_change_log_store(&built, &bytes))
+	if (!allo_change_log_store(&built, 1, &bytes))
 		abort();
 	if (!is_inside && size > 0)
 		change(bytes.at, bytes.len, data + 1, size - 1);

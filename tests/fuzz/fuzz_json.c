@@ -3,7 +3,7 @@
  * piece.
  */
 #include "base/defer.h"
-#include "base/json_read.h"
+#include "base/encoding/json_read.h"
 
 #include <stdlib.h>
 

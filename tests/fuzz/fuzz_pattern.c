@@ -1,7 +1,7 @@
 /*
  * fuzz_pattern.c - a pattern, and behind a newline a name for it to match.
  */
-#include "analysis/pattern.h"
+#include "analysis/filters/pattern.h"
 #include "base/defer.h"
 
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  * files.  fuzz_writers.c gives profiles to all writers.
  */
 #include "base/defer.h"
-#include "base/unpack.h"
+#include "base/io/unpack.h"
 #include "readers/readers.h"
 
 #include <malloc.h>
@@ -28,7 +28,7 @@ static size_t allocated_bytes(void)
 
 /* Memory that the profile of a file may take.  The first summand covers tables of a fixed size; a
  * byte of a recording can stand for a whole block.  Packed files have a budget of their own: see
- * base/input.c. */
+ * base/io/input.c. */
 static size_t budget_of(struct allo_text file)
 {
 	enum { ALWAYS = 32 << 20, PER_BYTE = 4 << 10 };

@@ -7,10 +7,10 @@
  * them.
  */
 #include "base/defer.h"
-#include "base/zstd_frame.h"
+#include "base/io/zstd_frame.h"
 #include "readers/readers.h"
 #include "replay/packed/modelled_columns.h"
-#include "view/change_log.h"
+#include "view/log/change_log.h"
 #include "wire/events.h"
 #include "wire/layout.h"
 

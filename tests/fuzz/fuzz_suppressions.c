@@ -1,5 +1,5 @@
 /* fuzz_suppressions.c - any bytes as a file of suppressions, applied to a few frames. */
-#include "analysis/suppressions.h"
+#include "analysis/filters/suppressions.h"
 #include "base/defer.h"
 #include "readers/readers.h"
 

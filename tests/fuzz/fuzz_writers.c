@@ -5,7 +5,7 @@
  * fuzz_reader.c only reads, which is many times as fast.
  */
 #include "analysis/diff.h"
-#include "analysis/filter.h"
+#include "analysis/filters/filter.h"
 #include "analysis/top.h"
 #include "analysis/tree.h"
 #include "base/defer.h"

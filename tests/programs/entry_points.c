@@ -81,10 +81,13 @@ APART static void use_valloc(void)
 		gone(valloc(1031));
 }
 
+/* musl does not have it. */
 APART static void use_pvalloc(void)
 {
+#ifdef __GLIBC__
 	for (int i = 0; i < 3; i++)
 		gone(pvalloc(1033));
+#endif
 }
 
 APART static void use_strdup(const char *text)
@@ -123,11 +126,17 @@ APART static void use_resizes(void)
 	}
 }
 
-/* In glibc this frees the block and returns nothing. */
+/* In glibc this frees the block and returns nothing; in musl, a block without bytes. */
 APART static void use_realloc_to_nothing(void)
 {
-	for (int i = 0; i < 7; i++)
-		must(realloc(filled(1061, i), 0) == NULL, "realloc() to 0 bytes frees");
+	for (int i = 0; i < 7; i++) {
+		void *left = held(realloc(filled(1061, i), 0));
+
+#ifdef __GLIBC__
+		must(left == NULL, "realloc() to 0 bytes frees");
+#endif
+		free(left);
+	}
 }
 
 APART static void use_no_bytes(void)
@@ -188,9 +197,11 @@ APART static void use_failures(void)
 		must_fail(aligned_alloc(64, huge), "aligned_alloc() of too much fails");
 		must_fail(memalign(64, huge), "memalign() of too much fails");
 		must_fail(valloc(huge), "valloc() of too much fails");
+#ifdef __GLIBC__
 		must_fail(pvalloc(huge), "pvalloc() of too much fails");
-		must(posix_memalign(&none, 64, huge) == ENOMEM && none == NULL && errno == 0,
-		     "posix_memalign() says it with its result alone");
+#endif
+		must(posix_memalign(&none, 64, huge) == ENOMEM && none == NULL,
+		     "posix_memalign() says it with its result");
 		must(posix_memalign(&none, 3, 100) == EINVAL && none == NULL,
 		     "posix_memalign() refuses a wrong alignment");
 	}

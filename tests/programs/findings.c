@@ -30,12 +30,23 @@ static APART void leak_on(int i)
 	stay();
 }
 
-static void leak_growing(void)
+/* 200 times the pause: more than a second in which the memory rises. */
+static void leak_slowly(long ms)
 {
 	for (int i = 0; i < 200; i++) {
 		leak_on(i);
-		pause_ms(5);
+		pause_ms(ms);
 	}
+}
+
+static void leak_growing(void)
+{
+	leak_slowly(6);
+}
+
+static void leak_quickly(void)
+{
+	leak_slowly(1);
 }
 
 static APART void fill_cache(int i)
@@ -50,6 +61,25 @@ static void leak_exit(void)
 	for (int i = 0; i < 200; i++)
 		fill_cache(i);
 	pause_ms(200);
+}
+
+/* The same; the program is stopped before it goes on, as on a busy machine. */
+static void leak_first(void)
+{
+	for (int i = 0; i < 200; i++)
+		fill_cache(i);
+	pause_ms(50);
+	for (int i = 0; i < 5000; i++)
+		free(held(malloc(100)));
+}
+
+/* A leak that grows, in a program that is stopped before its last events. */
+static void leak_in_a_burst(void)
+{
+	for (int i = 0; i < 200; i++)
+		leak_on(i);
+	pause_ms(50);
+	free(held(malloc(100)));
 }
 
 static APART void keep_until_end(int i)
@@ -488,7 +518,10 @@ static const struct {
 	void (*run)(void);
 } cases[] = {
 	{ "leak-growing", leak_growing },
+	{ "leak-quickly", leak_quickly },
 	{ "leak-exit", leak_exit },
+	{ "leak-first", leak_first },
+	{ "leak-in-a-burst", leak_in_a_burst },
 	{ "leak-none", leak_none },
 	{ "grow-by-one", grow_by_one },
 	{ "grow-by-factor", grow_by_factor },

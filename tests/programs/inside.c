@@ -495,7 +495,9 @@ static int misuse(char **arguments)
 	struct allo_config nowhere = { .path = "/no/such/folder/x.allo" };
 	struct allo_config config = { .path = arguments[0] };
 
-	fprintf(stderr, "%s, %s\n", allo_stop() ? "?" : allo_error(), allo_error());
+	bool is_stopped = allo_stop() != NULL;
+
+	fprintf(stderr, "%s, %s\n", is_stopped ? "?" : allo_error(), allo_error());
 	fprintf(stderr, "%s\n", allo_start(&nowhere) ? "?" : allo_error());
 	must_start(&config);
 	fprintf(stderr, "%s\n", allo_start(&config) ? "?" : allo_error());

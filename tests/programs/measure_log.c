@@ -6,8 +6,8 @@
  * Prints a line "name value" for each figure.  Times are those of the processor.
  */
 #include "base/defer.h"
-#include "view/change_log.h"
-#include "view/change_log_segment.h"
+#include "view/log/change_log.h"
+#include "view/log/change_log_segment.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -130,7 +130,8 @@ APART static void use_failures()
 	must(caught == 5, "new of too much throws");
 }
 
-int main()
+/* An argument leaves the failures out: mimalloc aborts there. */
+int main(int count, char **)
 {
 	use_new();
 	use_new_array();
@@ -143,5 +144,6 @@ int main()
 	use_delete_sized();
 	use_delete_sized_aligned();
 	use_throwing_constructor();
-	use_failures();
+	if (count == 1)
+		use_failures();
 }

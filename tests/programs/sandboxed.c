@@ -2,16 +2,20 @@
  * sandboxed.c - allocates in a seccomp sandbox that kills it at an unexpected system call.
  *
  * sandboxed prctl|syscall|strict|loose [EVENTS]   the way in which it enters the sandbox
+ * sandboxed unseen|refusing [EVENTS]              by a system call of its own; the second filter
+ *                                                 refuses other calls with EPERM
  * sandboxed thread                                a thread starts in the sandbox
  * sandboxed fork                                  processes start in the sandbox
  */
 #include "blocks.h"
 
+#include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -37,8 +41,8 @@ static void add(struct sock_filter instruction)
 	filter[program.len++] = instruction;
 }
 
-/* Kills the process at all other calls. */
-static void make_filter(void)
+/* Kills the process at all other calls, or refuses them. */
+static void make_filter(unsigned otherwise)
 {
 	add((struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
 					 offsetof(struct seccomp_data, nr)));
@@ -47,7 +51,7 @@ static void make_filter(void)
 						 1));
 		add((struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
 	}
-	add((struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS));
+	add((struct sock_filter)BPF_STMT(BPF_RET | BPF_K, otherwise));
 }
 
 /* Allows all calls but one. */
@@ -60,15 +64,41 @@ static void make_loose_filter(void)
 	add((struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
 }
 
+/* As seccomp(), but nothing in libc sees the call. */
+static long seccomp_unseen(unsigned operation, const void *argument)
+{
+#if defined(__x86_64__)
+	long result = SYS_seccomp;
+
+	__asm__ volatile("syscall"
+			 : "+a"(result)
+			 : "D"((long)operation), "S"(0L), "d"(argument)
+			 : "rcx", "r11", "memory");
+	return result;
+#else
+	register long number __asm__("x8") = SYS_seccomp;
+	register long first __asm__("x0") = operation;
+	register long second __asm__("x1") = 0;
+	register long third __asm__("x2") = (long)argument;
+
+	__asm__ volatile("svc 0" : "+r"(first) : "r"(number), "r"(second), "r"(third) : "memory");
+	return first;
+#endif
+}
+
 static void enter(const char *how)
 {
+	bool is_refusing = strcmp(how, "refusing") == 0;
+
 	if (strcmp(how, "loose") == 0)
 		make_loose_filter();
 	else
-		make_filter();
+		make_filter(is_refusing ? SECCOMP_RET_ERRNO | EPERM : SECCOMP_RET_KILL_PROCESS);
 	must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "no new privileges");
 	if (strcmp(how, "strict") == 0)
 		must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0) == 0, "strict mode");
+	else if (is_refusing || strcmp(how, "unseen") == 0)
+		must(seccomp_unseen(SECCOMP_SET_MODE_FILTER, &program) == 0, "a filter");
 	else if (strcmp(how, "syscall") == 0)
 		must(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0, "a filter");
 	else
@@ -116,7 +146,7 @@ int main(int argc, char **argv)
 {
 	static const char done[] = "done\n";
 
-	must(argc > 1, "sandboxed prctl|syscall|strict|loose|thread|fork [EVENTS]");
+	must(argc > 1, "sandboxed prctl|syscall|strict|loose|unseen|refusing|thread|fork [EVENTS]");
 	/* The strict mode forbids a growing heap. */
 	mallopt(M_TRIM_THRESHOLD, 1 << 30);
 	free(held(malloc(64 << 10)));

@@ -2,7 +2,8 @@
 //
 // main() works alone first, and reaches the peak of the program.  Then 8 threads work at once, swap
 // their blocks and free half of them.  Every function that allocates is used, each through a
-// function of this program that is named after it.
+// function of this program that is named after it.  All threads sleep now and then, and read the
+// clock before and after the allocation that follows.
 #include "blocks.h"
 
 #include <atomic>
@@ -13,9 +14,11 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <thread>
+#include <time.h>
+#include <unistd.h>
 #include <vector>
 
-enum { THREADS = 8, SLOTS = 256, TEXT = 100000, ALIGNMENT = 64, PAGE = 4096 };
+enum { THREADS = 8, SLOTS = 256, TEXT = 100000, ALIGNMENT = 64, PAGE = 4096, STAMPS = 16, NAP_US = 2000 };
 static const size_t SUMMIT = (size_t)1 << 28;
 static const std::align_val_t aligned{ ALIGNMENT };
 
@@ -171,6 +174,34 @@ APART static void *by_mmap(size_t &size)
 	return held(mmap(nullptr, size - 1, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
 }
 
+APART static void *by_mmap64(size_t &size)
+{
+	size = (size / PAGE + 1) * PAGE;
+	return held(mmap64(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+}
+
+APART static void *by_stamp(size_t size)
+{
+	return held(malloc(size));
+}
+
+APART static void *by_mremap(void *block, size_t old_size, size_t size)
+{
+	return held(mremap(block, old_size, size, MREMAP_MAYMOVE));
+}
+
+APART static void by_sbrk(size_t size)
+{
+	must(sbrk((intptr_t)size) != (void *)-1, "sbrk() succeeds");
+	stay();
+}
+
+APART static void by_brk(size_t size)
+{
+	must(brk((char *)sbrk(0) + size) == 0, "brk() succeeds");
+	stay();
+}
+
 APART static void *by_realloc(void *block, size_t size)
 {
 	return held(realloc(block, size));
@@ -216,17 +247,27 @@ static const struct entry {
 	{ "by_new_array_aligned_nothrow", by_new_array_aligned_nothrow, ARRAY_ALIGNED },
 	{ "by_custom_heap", by_custom_heap, CUSTOM },
 	{ "by_mmap", by_mmap, MAPPED },
+	{ "by_mmap64", by_mmap64, MAPPED },
 	{ "by_realloc", nullptr, C },
 	{ "by_reallocarray", nullptr, C },
 	{ "by_custom_realloc", nullptr, CUSTOM },
+	{ "by_mremap", nullptr, MAPPED },
+	{ "by_sbrk", nullptr, MAPPED },
+	{ "by_brk", nullptr, MAPPED },
+	{ "by_stamp", nullptr, C },
 };
 enum {
-	MAKERS = 22,
-	BY_MMAP = 21,
 	BY_CUSTOM = 20,
-	BY_REALLOC = 22,
+	BY_MMAP,
+	BY_MMAP64,
+	MAKERS,
+	BY_REALLOC = MAKERS,
 	BY_REALLOCARRAY,
 	BY_CUSTOM_REALLOC,
+	BY_MREMAP,
+	BY_SBRK,
+	BY_BRK,
+	BY_STAMP,
 	ENTRIES
 };
 
@@ -283,11 +324,19 @@ struct counts {
 	uint64_t blocks, bytes;
 };
 
+// The clock before and after an allocation whose size nothing else of by_stamp() has.
+struct stamp {
+	size_t size;
+	uint64_t before, after;
+};
+
 struct worker {
 	counts made[ENTRIES];
 	uint64_t frees, resizes, events, random;
 	int64_t live_blocks, live_bytes;
 	block slots[SLOTS];
+	stamp stamps[STAMPS];
+	unsigned stamp_count;
 };
 
 static worker workers[THREADS + 1];
@@ -326,7 +375,7 @@ static void allocate(worker &w, block &b)
 {
 	unsigned entry = draw(w) % MAKERS;
 
-	if ((entry == BY_MMAP && !maps) || (entry == BY_CUSTOM && !allo_on_alloc))
+	if ((entry >= BY_MMAP && !maps) || (entry == BY_CUSTOM && !allo_on_alloc))
 		entry = 0;
 	b.size = draw_size(w);
 	b.at = entries[entry].make(b.size);
@@ -346,19 +395,21 @@ static void discard(worker &w, block &b)
 
 static void resize(worker &w, block &b)
 {
-	unsigned entry = b.how == CUSTOM ? BY_CUSTOM_REALLOC
-			 : draw(w) % 2   ? BY_REALLOC
-					 : BY_REALLOCARRAY;
+	unsigned entry = b.how == CUSTOM   ? BY_CUSTOM_REALLOC
+			 : b.how == MAPPED ? BY_MREMAP
+			 : draw(w) % 2     ? BY_REALLOC
+					   : BY_REALLOCARRAY;
 	size_t size = draw_size(w) + 1;
 
-	if (b.how == C && draw(w) % 8 == 0) {
+	if (b.how == MAPPED)
+		size = (size / PAGE + 1) * PAGE;
+	if (b.how == C && draw(w) % 8 == 0)
 		must(by_realloc(b.at, SIZE_MAX / 2) == nullptr, "realloc() of too much fails");
-		w.events++;
-	}
 	b.at = entry == BY_CUSTOM_REALLOC ? by_custom_realloc(b.at, size)
+	       : entry == BY_MREMAP       ? by_mremap(b.at, b.size, size)
 	       : entry == BY_REALLOC      ? by_realloc(b.at, size)
 					  : by_reallocarray(b.at, size);
-	must(b.at != nullptr, "there is memory to resize");
+	must(b.at != nullptr && b.at != MAP_FAILED, "there is memory to resize");
 	drop(w, b);
 	hold(w, entry, size);
 	w.resizes++;
@@ -375,9 +426,54 @@ static void resize_to_nothing(worker &w, block &b)
 	b.at = nullptr;
 }
 
+static uint64_t now()
+{
+	timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+static void stamp_once(worker &w)
+{
+	stamp &s = w.stamps[w.stamp_count];
+	block b;
+
+	s.size = TEXT + (size_t)(&w - workers) * STAMPS + w.stamp_count++;
+	usleep(NAP_US);
+	s.before = now();
+	b = { by_stamp(s.size), s.size, C };
+	s.after = now();
+	hold(w, BY_STAMP, s.size);
+	discard(w, b);
+}
+
+// The end of the heap moves up twice and down twice.  Nothing else may move it meanwhile, so this
+// is for a thread that is alone, and does not allocate.
+static void move_break(worker &w)
+{
+	size_t size = (draw(w) % 8 + 1) * PAGE;
+	char *start = (char *)sbrk(0);
+
+	by_sbrk(size);
+	hold(w, BY_SBRK, size);
+	by_brk(2 * size);
+	hold(w, BY_BRK, 2 * size);
+	must(brk(start + size) == 0, "brk() succeeds");
+	drop(w, { start, 2 * size, MAPPED });
+	must(sbrk(-(intptr_t)size) != (void *)-1, "sbrk() succeeds");
+	drop(w, { start, size, MAPPED });
+	w.frees += 2;
+	w.events += 2;
+}
+
 static void work(worker &w, uint64_t events)
 {
 	while (w.events < events) {
+		if (w.stamp_count < STAMPS && w.events >= events / STAMPS * w.stamp_count)
+			stamp_once(w);
+		if (maps && &w == workers && draw(w) % 64 == 0)
+			move_break(w);
 		block &b = w.slots[draw(w) % SLOTS];
 		unsigned choice = draw(w) % 8;
 
@@ -385,7 +481,7 @@ static void work(worker &w, uint64_t events)
 			allocate(w, b);
 		else if (choice == 0 && b.how == C)
 			resize_to_nothing(w, b);
-		else if (choice < 4 && (b.how == C || b.how == CUSTOM))
+		else if (choice < 4 && (b.how == C || b.how == CUSTOM || b.how == MAPPED))
 			resize(w, b);
 		else
 			discard(w, b);
@@ -450,7 +546,13 @@ static void print(const counts &peak)
 	for (unsigned i = 0; i < ENTRIES; i++)
 		printf("%s\"%s\": [%lu, %lu]", i ? ", " : "", entries[i].name, sum.made[i].blocks,
 		       sum.made[i].bytes);
-	printf("}, \"frees\": %lu, \"resizes\": %lu, \"events\": %lu, \"live\": [%ld, %ld], \"peak\": [%lu, %lu]}\n",
+	printf("}, \"stamps\": [");
+	for (const worker &w : workers) {
+		for (unsigned i = 0; i < w.stamp_count; i++)
+			printf("%s[%lu, %lu, %lu]", i || &w != workers ? ", " : "", w.stamps[i].size,
+			       w.stamps[i].before, w.stamps[i].after);
+	}
+	printf("], \"frees\": %lu, \"resizes\": %lu, \"events\": %lu, \"live\": [%ld, %ld], \"peak\": [%lu, %lu]}\n",
 	       sum.frees, sum.resizes, sum.events, sum.live_blocks, sum.live_bytes, peak.blocks,
 	       peak.bytes);
 }
@@ -458,6 +560,7 @@ static void print(const counts &peak)
 int main(int count, char **words)
 {
 	uint64_t events = count > 1 ? strtoull(words[1], nullptr, 10) : 1000;
+	uint64_t each = (events + THREADS) / (THREADS + 1); // all together at least `events`
 	counts peak;
 
 	maps = count > 2 && strcmp(words[2], "mmap") == 0;
@@ -467,9 +570,13 @@ int main(int count, char **words)
 		heap = allo_heap("blocks of truth");
 	for (unsigned i = 0; i <= THREADS; i++)
 		workers[i].random = 0x9e3779b97f4a7c15 * (i + 1);
-	work(workers[0], events / (THREADS + 1));
+	work(workers[0], each);
 	peak = climb(workers[0]);
-	work_together(events / (THREADS + 1));
+	work_together(each);
 	discard_half(workers[0], workers[0]);
+	if (maps) {
+		by_sbrk(3 * PAGE);
+		hold(workers[0], BY_SBRK, 3 * PAGE);
+	}
 	print(peak);
 }

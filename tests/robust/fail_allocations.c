@@ -1,6 +1,7 @@
 /*
- * fail_allocations.c - fails the first allocation, the second, and so on, of reading, analysing and
- * writing each file that it is given: with every reader, every view and every writer there is.
+ * fail_allocations.c - fails allocations of reading, analysing and writing each file that it is
+ * given, with every reader, every view and every writer there is: the first ones of each call
+ * stack.
  *
  *     fail_allocations tests/golden/dhat/valgrind-heap.json ...        prints TAP
  *
@@ -8,17 +9,17 @@
  * byte. And all memory must have been given back.
  */
 #include "analysis/diff.h"
-#include "analysis/filter.h"
-#include "analysis/select.h"
+#include "analysis/filters/filter.h"
+#include "analysis/filters/select.h"
 #include "analysis/top.h"
 #include "analysis/tree.h"
 #include "base/defer.h"
 #include "readers/readers.h"
 #include "writers/writers.h"
 
-#include "../unit/sanitized.h"
-
 #include <errno.h>
+#include <execinfo.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,10 +32,57 @@ static atomic_long live;      /* blocks that have not been freed */
 static atomic_long first_bad; /* the number of the first allocation to fail; 0: none */
 static atomic_bool all_bad;   /* and all after it, too */
 
+/* Call stacks: of all allocations of this process, how often each was seen.  A stack that has no
+ * place counts as new. */
+enum { DEPTH = 8, STACKS = 1 << 16, OFTEN = 2, MOST_CHOSEN = 1 << 14 };
+
+static struct {
+	uint64_t hash;
+	unsigned times;
+} stacks[STACKS];
+static long chosen[MOST_CHOSEN]; /* the numbers of allocations that are to fail */
+static size_t chosen_count;
+static atomic_bool is_choosing;
+static pthread_mutex_t choosing = PTHREAD_MUTEX_INITIALIZER;
+
+static unsigned times_seen(uint64_t hash)
+{
+	for (size_t i = 0; i < 64; i++) {
+		size_t at = (hash + i) % STACKS;
+
+		if (stacks[at].times == 0)
+			stacks[at].hash = hash;
+		if (stacks[at].hash == hash)
+			return stacks[at].times++;
+	}
+	return 0;
+}
+
+/* Chooses an allocation whose stack is rare. */
+static void choose(long number)
+{
+	static _Thread_local bool is_inside; /* backtrace() may allocate */
+	void *frames[DEPTH];
+	int depth;
+
+	if (is_inside)
+		return;
+	is_inside = true;
+	depth = backtrace(frames, DEPTH);
+	pthread_mutex_lock(&choosing);
+	if (times_seen(allo_hash_bytes(frames, (size_t)depth * sizeof(*frames), 0)) < OFTEN &&
+	    chosen_count < MOST_CHOSEN)
+		chosen[chosen_count++] = number;
+	pthread_mutex_unlock(&choosing);
+	is_inside = false;
+}
+
 static bool must_fail(void)
 {
 	long number = atomic_fetch_add(&made, 1) + 1, bad = atomic_load(&first_bad);
 
+	if (atomic_load(&is_choosing))
+		choose(number);
 	if (bad == 0 || number < bad || (number > bad && !atomic_load(&all_bad)))
 		return false;
 	errno = ENOMEM;
@@ -370,24 +418,22 @@ static bool try_once(const struct work *asked, doing what, const char *name, lon
 		      "the result is another one");
 }
 
-enum { DENSE = IS_SANITIZED ? 30 : 100 };
-
-/* Every one of the first allocations, and fewer and fewer of those behind. */
 static bool try_all(const struct work *asked, doing what, const char *name)
 {
 	struct work work = *asked;
 	struct allo_error usual = { 0 };
-	long count;
 
 	what(&work, &usual); /* one-time setup happens here */
 	work = *asked;
 	usual = (struct allo_error){ 0 };
+	chosen_count = 0;
 	atomic_store(&made, 0);
+	atomic_store(&is_choosing, true);
 	what(&work, &usual);
-	count = atomic_load(&made);
-	for (long number = 1; number <= count; number += 1 + number / DENSE * (number / DENSE)) {
-		if (!try_once(asked, what, name, number, false, &usual, work.digest) ||
-		    !try_once(asked, what, name, number, true, &usual, work.digest))
+	atomic_store(&is_choosing, false);
+	for (size_t i = 0; i < chosen_count; i++) {
+		if (!try_once(asked, what, name, chosen[i], false, &usual, work.digest) ||
+		    !try_once(asked, what, name, chosen[i], true, &usual, work.digest))
 			return false;
 	}
 	return true;
@@ -447,9 +493,9 @@ static bool pack_file(const char *path, enum allo_packing packing, struct allo_o
 	return allo_output_finish(out, &err);
 }
 
-static bool try_reading(struct work *work)
+static bool try_reading_packed(struct work *work)
 {
-	bool ok = try_all(work, do_read, "reading");
+	bool ok = true;
 
 	for (int packing = ALLO_GZIP; packing <= ALLO_ZSTD; packing++) {
 		ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
@@ -471,9 +517,10 @@ static bool try_file(const char *path)
 		struct work work = { .path = path, .reader = allo_readers[i], .profile = &profile };
 		struct allo_error err = { 0 };
 
-		ok = try_reading(&work) && ok;
+		ok = try_all(&work, do_read, "reading") && ok;
 		if (!read_profile(&work, &profile, &err))
 			continue;
+		ok = try_reading_packed(&work) && ok;
 		ok = try_analysis(&work) && ok;
 		ok = try_writers(&work) && ok;
 	}

@@ -9,8 +9,8 @@
 
 #include "check.h"
 
-#include "capture/cfi.h"
-#include "capture/rule.h"
+#include "capture/stacks/cfi.h"
+#include "capture/stacks/rule.h"
 
 #include <sys/mman.h>
 

@@ -7,8 +7,8 @@
 #include "base/defer.h"
 #include "random.h"
 #include "same_heap.h"
-#include "view/change_log.h"
-#include "view/change_log_segment.h"
+#include "view/log/change_log.h"
+#include "view/log/change_log_segment.h"
 
 /* A request, and the memory that it refers to. */
 struct log_request {

@@ -10,7 +10,7 @@
 #include "check.h"
 #include "random.h"
 #include "recordings.h"
-#include "replay/recording.h"
+#include "replay/recording/recording.h"
 
 enum {
 	ORACLE_EVENTS = 400,

@@ -8,7 +8,7 @@
 #include "check.h"
 #include "random.h"
 
-#include "base/output.h"
+#include "base/io/output.h"
 #include "profile/naming.h"
 #include "profile/stack_builder.h"
 

@@ -4,6 +4,7 @@
 #ifndef ALLO_TESTS_RECORDER_H
 #define ALLO_TESTS_RECORDER_H
 
+#include "wire/allocator_state.h"
 #include "wire/events.h"
 #include "wire/layout.h"
 #include "wire/stacks.h"
@@ -189,6 +190,20 @@ static inline uint32_t recorder_node(struct recorder *recorder, uint32_t parent,
 	return recorder->nodes;
 }
 
+/* A frame of an interpreter. */
+static inline uint32_t recorder_function_node(struct recorder *recorder, uint32_t parent,
+					      uint32_t function, uint32_t line)
+{
+	uint8_t bytes[ALLO_EVENT_MAX] = { 0, ALLO_STACK_FUNCTION }, *at = bytes + 2;
+
+	recorder_want(recorder, RECORDER_STACKS, ALLO_EVENT_MAX);
+	recorder->nodes++;
+	at = allo_varint_put(at, recorder->nodes - parent);
+	at = allo_varint_put(at, function);
+	recorder_put(recorder, RECORDER_STACKS, bytes, allo_varint_put(at, line));
+	return recorder->nodes;
+}
+
 static inline void recorder_generation(struct recorder *recorder, uint64_t generation)
 {
 	uint8_t bytes[ALLO_EVENT_MAX] = { 0, ALLO_STACK_GENERATION };
@@ -222,6 +237,46 @@ static inline void recorder_module(struct recorder *recorder, uint64_t generatio
 	memcpy(at, path, strlen(path));
 	at += strlen(path);
 	recorder_fact(recorder, ALLO_FACT_MODULE, rest, (size_t)(at - rest));
+}
+
+/* A function of Python. */
+static inline void recorder_function(struct recorder *recorder, uint64_t number,
+				     uint32_t first_line, const char *file, const char *name)
+{
+	uint8_t rest[256], *at = allo_varint_put(rest, number);
+
+	at = allo_varint_put(at, ALLO_LANGUAGE_PYTHON);
+	at = allo_varint_put(at, first_line);
+	at = allo_varint_put(at, strlen(file));
+	memcpy(at, file, strlen(file));
+	at += strlen(file);
+	memcpy(at, name, strlen(name));
+	recorder_fact(recorder, ALLO_FACT_FUNCTION, rest, (size_t)(at - rest) + strlen(name));
+}
+
+/* A Python whose functions are recorded, in the module at an address. */
+static inline void recorder_interpreter(struct recorder *recorder,
+					enum allo_interpreter_state state, uint64_t address)
+{
+	uint8_t rest[64], *at = allo_varint_put(rest, ALLO_LANGUAGE_PYTHON);
+
+	at = allo_varint_put(at, state);
+	at = allo_varint_put(at, true);
+	at = allo_varint_put(at, address);
+	memcpy(at, "3.13.1", 6);
+	recorder_fact(recorder, ALLO_FACT_INTERPRETER, rest, (size_t)(at - rest) + 6);
+}
+
+/* An allocator "mimalloc" of a library. */
+static inline void recorder_allocator(struct recorder *recorder, enum allo_allocator_state state,
+				      const char *path)
+{
+	uint8_t rest[128], *at = allo_varint_put(rest, state);
+
+	at = allo_varint_put(at, 8);
+	memcpy(at, "mimalloc", 8);
+	memcpy(at + 8, path, strlen(path));
+	recorder_fact(recorder, ALLO_FACT_ALLOCATOR, rest, (size_t)(at - rest) + 8 + strlen(path));
 }
 
 /* A text for notes. */

@@ -126,7 +126,7 @@ static inline void compare_own(struct comparison *comparison,
 /* The live memory of a site before the window. */
 static inline struct allo_peak before_of(const struct allo_heap *heap, size_t site)
 {
-	return site < heap->before.len ? heap->before.at[site] : (struct allo_peak){ 0 };
+	return site < heap->before.len ? heap->before.at[site].live : (struct allo_peak){ 0 };
 }
 
 static inline int compare_times(const void *a, const void *b)

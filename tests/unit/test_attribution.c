@@ -1,10 +1,10 @@
-/* test_attribution.c - analysis/attribution.h, wrappers.h and ownership.h. */
+/* test_attribution.c - analysis/sites/attribution.h, wrappers.h and ownership.h. */
 #include "check.h"
 #include "folded_profile.h"
 
-#include "analysis/attribution.h"
-#include "analysis/function_names.h"
-#include "analysis/ownership.h"
+#include "analysis/sites/attribution.h"
+#include "analysis/sites/function_names.h"
+#include "analysis/sites/ownership.h"
 #include "base/defer.h"
 #include "profile/naming.h"
 
@@ -60,6 +60,19 @@ static void known_wrappers_are_passed_over(void **state)
 		  "::into;__rust_alloc",
 		  "<app::S as core::clone::Clone>::clone" },
 		{ "main@a.cpp;core::parse@a.cpp;malloc", "core::parse" },
+		/* Inlined functions have no namespace. */
+		{ "main@a.cpp;fill@a.cpp;_M_create@/usr/include/c++/12/bits/std_function.h;malloc",
+		  "fill" },
+		{ "main@a.cpp;f@a.cpp;__once@/usr/include/x86_64-linux-gnu/c++/12/bits/gthr.h",
+		  "f" },
+		{ "main@a.cpp;f@a.cpp;__grow@/usr/lib/llvm-14/include/c++/v1/vector;malloc", "f" },
+		{ "main@a.cpp;_M_create@/home/me/include/app.h;malloc", "_M_create" },
+		{ "main@a.rs;app::f@a.rs;[T]::repeat@/rustc/5980/library/alloc/src/str.rs",
+		  "app::f" },
+		{ "main@a.rs;app::f@a.rs;insert@/rust/deps/hashbrown-0.16.1/src/map.rs", "app::f" },
+		{ "main@a.rs;f@/home/me/library/src/lib.rs;malloc", "f" },
+		{ "node::Start;JS:load /app/a.js:3:9;JS:alloc node:buffer:391:30;v8::f;malloc",
+		  "JS:load /app/a.js:3:9" },
 		{ "main;clone@tree.c:3;malloc", "clone" },
 		{ "py::load:app.py;_PyEval_EvalFrameDefault;PyList_New;PyObject_Malloc",
 		  "py::load:app.py" },

@@ -35,6 +35,8 @@ static void limits_are_taken_apart(void **state)
 	assert_string_equal(list[3].pattern, "/a b/");
 	assert_true(list[3].is_growth && !list[3].is_percent && list[3].value == 1024);
 	assert_true(allo_limits_need_baseline(&limits));
+	assert_true(add(&limits, "leaks <= 3 MiB", &err));
+	assert_int_equal(limits.list.at[4].value, 3 << 20);
 }
 
 static void what_is_no_limit_is_refused(void **state)
@@ -52,6 +54,8 @@ static void what_is_no_limit_is_refused(void **state)
 		"peak >= 5",
 		"peak < 5",
 		"peak <= 5MiB1",
+		"peak <= 5 6",
+		"peak <= 5 MiB 6",
 		"peak growth <= -%",
 		"peak <= 1e99",
 		"peak growth <= inf%",
@@ -70,7 +74,7 @@ static void what_is_no_limit_is_refused(void **state)
 
 static void a_bad_line_of_a_file_is_named(void **state)
 {
-	static const char text[] = "# limits\npeak <= 5\n\npeak 6\n";
+	static const char text[] = "# limits\npeak <= 5\n\n  peak <= six\n";
 	ALLO_DEFER(allo_limits_done) struct allo_limits limits = { 0 };
 	ALLO_DEFER(allo_input_close) struct allo_input in = { 0 };
 	struct allo_error err = { 0 };
@@ -80,6 +84,7 @@ static void a_bad_line_of_a_file_is_named(void **state)
 	assert_false(allo_limits_read(&limits, &in, &err));
 	assert_int_equal(err.code, ALLO_FORMAT);
 	assert_int_equal(err.pos.line, 4);
+	assert_int_equal(err.pos.byte, 11);
 	assert_int_equal(limits.list.len, 1);
 }
 

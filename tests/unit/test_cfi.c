@@ -1,4 +1,4 @@
-/* test_cfi.c - capture/cfi.h, with tables that are built here. */
+/* test_cfi.c - capture/stacks/cfi.h, with tables that are built here. */
 #include "cfi_table.h"
 #include "random.h"
 

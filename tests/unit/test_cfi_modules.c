@@ -1,8 +1,9 @@
-/* test_cfi_modules.c - capture/cfi.h: compares every row of real modules with readelf's output. */
+/* test_cfi_modules.c - capture/stacks/cfi.h: compares every row of real modules with readelf's
+ * output. */
 #include "check.h"
 
-#include "capture/cfi.h"
-#include "capture/rule.h"
+#include "capture/stacks/cfi.h"
+#include "capture/stacks/rule.h"
 #include "sanitized.h"
 
 #include <dlfcn.h>

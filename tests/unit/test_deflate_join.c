@@ -1,7 +1,7 @@
-/* test_deflate_join.c - base/deflate_join.h, checked with zlib, which knows nothing of it. */
+/* test_deflate_join.c - base/io/deflate_join.h, checked with zlib, which knows nothing of it. */
 #include "check.h"
 
-#include "base/deflate_join.h"
+#include "base/io/deflate_join.h"
 
 #include <libdeflate.h>
 #include <stdlib.h>

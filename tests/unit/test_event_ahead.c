@@ -1,6 +1,6 @@
 /* test_event_ahead.c - a thread that reads ahead returns the same events. */
 #include "check.h"
-#include "replay/event_ahead.h"
+#include "replay/events/event_ahead.h"
 
 /* Returns spans of 1, 2, 3, ... events, and then the end or a failure. */
 static struct {

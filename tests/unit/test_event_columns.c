@@ -1,6 +1,6 @@
 /* test_event_columns.c - reading columns returns the events that were written. */
 #include "base/defer.h"
-#include "base/zstd_frame.h"
+#include "base/io/zstd_frame.h"
 #include "check.h"
 #include "random.h"
 #include "replay/packed/modelled_columns.h"

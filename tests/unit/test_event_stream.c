@@ -2,7 +2,7 @@
 #include "base/defer.h"
 #include "check.h"
 #include "recordings.h"
-#include "replay/event_stream.h"
+#include "replay/events/event_stream.h"
 
 struct replayed {
 	struct allo_input in;

@@ -1,14 +1,16 @@
-/* test_exec_target.c - capture/exec_target.h: files that are not what they seem. */
+/* test_exec_target.c - capture/hooks/exec_target.h: files that are not what they seem. */
 #include "check.h"
 #include "random.h"
 #include "scratch.h"
 
-#include "capture/exec_target.h"
+#include "capture/hooks/exec_target.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 
 enum { SIZE = 1 << 20 };
+
+static enum allo_libc libc;
 
 static void write_program(const char *path, const char *data, size_t len)
 {
@@ -23,11 +25,11 @@ static void write_program(const char *path, const char *data, size_t len)
 static void ordinary_programs_are_recorded(void **state)
 {
 	(void)state;
-	assert_int_equal(allo_exec_target_check(AT_FDCWD, "/bin/sh"), ALLO_SKIP_NONE);
-	assert_int_equal(allo_exec_target_check(AT_FDCWD, "/no/such/file"), ALLO_SKIP_NONE);
-	assert_int_equal(allo_exec_target_check(AT_FDCWD, "/"), ALLO_SKIP_NONE);
-	assert_int_equal(allo_exec_target_check(AT_FDCWD, ""), ALLO_SKIP_NONE);
-	assert_int_equal(allo_exec_target_check_fd(-1), ALLO_SKIP_NONE);
+	assert_int_equal(allo_exec_target_check(AT_FDCWD, "/bin/sh", &libc), ALLO_SKIP_NONE);
+	assert_int_equal(allo_exec_target_check(AT_FDCWD, "/no/such/file", &libc), ALLO_SKIP_NONE);
+	assert_int_equal(allo_exec_target_check(AT_FDCWD, "/", &libc), ALLO_SKIP_NONE);
+	assert_int_equal(allo_exec_target_check(AT_FDCWD, "", &libc), ALLO_SKIP_NONE);
+	assert_int_equal(allo_exec_target_check_fd(-1, &libc), ALLO_SKIP_NONE);
 }
 
 static void libraries_of_sanitizers_are_known(void **state)
@@ -52,16 +54,16 @@ static void scripts_that_lead_nowhere_are_harmless(void **state)
 	path = scratch_path(&scratch, "script");
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
 		write_program(path, texts[i], strlen(texts[i]));
-		assert_int_equal(allo_exec_target_check(AT_FDCWD, path), ALLO_SKIP_NONE);
+		assert_int_equal(allo_exec_target_check(AT_FDCWD, path, &libc), ALLO_SKIP_NONE);
 	}
 	/* Its own interpreter. */
 	snprintf(text, sizeof(text), "#!%s\n", path);
 	write_program(path, text, strlen(text));
-	assert_int_equal(allo_exec_target_check(AT_FDCWD, path), ALLO_SKIP_NONE);
+	assert_int_equal(allo_exec_target_check(AT_FDCWD, path, &libc), ALLO_SKIP_NONE);
 	memset(text, 'a', sizeof(text));
 	memcpy(text, "#!/", 3);
 	write_program(path, text, sizeof(text));
-	assert_int_equal(allo_exec_target_check(AT_FDCWD, path), ALLO_SKIP_NONE);
+	assert_int_equal(allo_exec_target_check(AT_FDCWD, path, &libc), ALLO_SKIP_NONE);
 	scratch_done(&scratch);
 }
 
@@ -90,7 +92,7 @@ static void damaged_programs_are_harmless(void **state)
 			damaged[draw(&random, draw(&random, 2) ? 1024 : (uint32_t)len)] = (char)
 				draw(&random, 256);
 		write_program(path, damaged, kept);
-		allo_exec_target_check(AT_FDCWD, path);
+		allo_exec_target_check(AT_FDCWD, path, &libc);
 	}
 	scratch_done(&scratch);
 }

@@ -1,8 +1,8 @@
-/* test_file_name.c - capture/file_name.h: patterns, dates and numbers. */
+/* test_file_name.c - capture/file/file_name.h: patterns, dates and numbers. */
 #include "check.h"
 #include "random.h"
 
-#include "capture/file_name.h"
+#include "capture/file/file_name.h"
 #include "capture/settings.h"
 
 #include <stdio.h>

@@ -1,10 +1,10 @@
-/* test_filter.c - analysis/filter.h, against filtering done in the plainest way. */
+/* test_filter.c - analysis/filters/filter.h, against filtering done in the plainest way. */
 #include "check.h"
 #include "profiles.h"
 
-#include "analysis/allocator.h"
-#include "analysis/filter.h"
-#include "analysis/startup.h"
+#include "analysis/filters/filter.h"
+#include "analysis/sites/allocator.h"
+#include "analysis/sites/startup.h"
 #include "base/defer.h"
 
 /* What each filter of a round is made of; NULL: nothing. */

@@ -235,14 +235,17 @@ static size_t take_rows(const struct allo_profile *profile, struct row rows[ROWS
 	return count;
 }
 
-/* The profile of the followed heap is that of a replay of the whole file. */
-static void assert_same_profile(struct allo_follow *follow, const char *path)
+/* The profile of the followed heap is that of a replay of the whole file, or of a window. */
+static void assert_same_view(struct allo_follow *follow, const char *path,
+			     enum allo_view_instant at, uint64_t from_ns)
 {
 	ALLO_DEFER(allo_recording_close) struct allo_recording recording = { 0 };
 	ALLO_DEFER(allo_profile_done) struct allo_profile whole = { 0 };
 	ALLO_DEFER(allo_profile_done) struct allo_profile followed = { 0 };
-	const struct allo_replay replay = { .at = ALLO_AT_NOW };
-	const struct allo_replay done = { .at = ALLO_AT_NOW, .heap = &follow->heap };
+	const struct allo_replay replay = { .window.from_ns = from_ns, .at = at };
+	const struct allo_replay done = { .window.from_ns = from_ns,
+					  .at = at,
+					  .heap = &follow->heap };
 	struct row rows[2][ROWS_MAX];
 	struct allo_error err = { 0 };
 	size_t count;
@@ -253,6 +256,62 @@ static void assert_same_profile(struct allo_follow *follow, const char *path)
 	count = take_rows(&whole, rows[0]);
 	assert_int_equal(take_rows(&followed, rows[1]), count);
 	assert_memory_equal(rows[0], rows[1], count * sizeof(*rows[0]));
+}
+
+static void assert_same_profile(struct allo_follow *follow, const char *path)
+{
+	assert_same_view(follow, path, ALLO_AT_NOW, 0);
+}
+
+/* Three windows, one after the other, of which only the last one begins with labels. */
+static void follow_windows(struct writer *writer)
+{
+	struct recorder *recorder = &writer->recorder;
+	ALLO_DEFER(allo_follow_close) struct allo_follow follow = { .by_labels = true };
+	struct allo_error err = { 0 };
+	uint32_t thread = recorder_thread(recorder, 100, "one");
+
+	recorder_alloc(recorder, thread, 2000, 0x1000, 100, NODE_MAIN);
+	recorder_alloc(recorder, thread, 2500, 0x2000, 10, NODE_HANDLE);
+	publish(writer);
+	assert_true(allo_follow_open(&follow, writer->path, NULL, &err));
+	for (uint64_t turn = 1; turn <= 3; turn++) {
+		uint64_t from_ns = follow.heap.blocks.last_ns + 1;
+		uint64_t ticks = 10000 * turn, block = 0x10000 * turn;
+
+		assert_true(allo_heap_keep_before(&follow.heap, &err));
+		if (turn == 2) {
+			record_words(recorder);
+			recorder_labels(recorder, thread, ticks + 100, LABELS_UPLOAD);
+		}
+		recorder_alloc(recorder, thread, ticks + 200, block, 1000 * turn, NODE_HANDLE);
+		recorder_alloc(recorder, thread, ticks + 300, block + 64, 7, NODE_PLUGIN);
+		recorder_free(recorder, thread, ticks + 400, block + 64);
+		if (turn == 3)
+			recorder_free(recorder, thread, ticks + 500, 0x1000);
+		publish(writer);
+		assert_true(allo_follow_step(&follow, &err));
+		assert_same_view(&follow, writer->path, ALLO_AT_CHANGE, from_ns);
+		/* The totals are still there. */
+		assert_same_profile(&follow, writer->path);
+	}
+}
+
+static void a_window_of_a_followed_heap_equals_a_replay(void **state)
+{
+	begin(*state);
+	follow_windows(*state);
+}
+
+static void so_does_one_of_a_sampled_recording(void **state)
+{
+	struct writer *writer = *state;
+
+	begin(writer);
+	recorder_head(&writer->recorder)->sampling = (struct allo_wire_sampling){
+		.mode = ALLO_MODE_SAMPLED, .rate = 700
+	};
+	follow_windows(writer);
 }
 
 static void labels_may_come_after_the_first_events(void **state)
@@ -298,6 +357,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_moved_tail_is_read_from_its_new_slot, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_blank_slot_is_read_again, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_window_of_a_followed_heap_equals_a_replay, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(so_does_one_of_a_sampled_recording, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(labels_may_come_after_the_first_events, set_up,
 						tear_down),
 	};

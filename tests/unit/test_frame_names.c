@@ -1,8 +1,8 @@
-/* test_frame_names.c - engine/frame_names.h: names that outlive a profile. */
+/* test_frame_names.c - engine/live/frame_names.h: names that outlive a profile. */
 #include "check.h"
 
 #include "base/defer.h"
-#include "engine/frame_names.h"
+#include "engine/live/frame_names.h"
 
 static allo_string_id add_text(struct allo_profile *profile, const char *text)
 {

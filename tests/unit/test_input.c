@@ -1,11 +1,11 @@
-/* test_input.c - base/input.h and base/unpack.h: the same bytes, wherever they come from. */
+/* test_input.c - base/io/input.h and base/io/unpack.h: the same bytes, wherever they come from. */
 #include "check.h"
 #include "packing.h"
 #include "random.h"
 #include "scratch.h"
 
 #include "base/defer.h"
-#include "base/input.h"
+#include "base/io/input.h"
 
 #include <errno.h>
 #include <fcntl.h>

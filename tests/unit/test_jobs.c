@@ -52,6 +52,36 @@ static void jobs_come_back_in_order_from_any_number_of_threads(void **state)
 	}
 }
 
+/* Counts in a number of all jobs, without a lock. */
+static void count_up(void *number)
+{
+	volatile uint64_t *count = number;
+	uint64_t before = *count;
+
+	sched_yield();
+	*count = before + 1;
+}
+
+static void serial_jobs_share_their_data(void **state)
+{
+	(void)state;
+	for (unsigned threads = 0; threads < 4; threads++) {
+		ALLO_DEFER(allo_jobs_close) struct allo_jobs jobs = { 0 };
+		uint64_t count = 0;
+
+		allo_jobs_open(&jobs, count_up, threads);
+		jobs.is_serial = true;
+		for (int given = 0; given < 2000; given++) {
+			if (allo_jobs_under_way(&jobs) == 3)
+				allo_jobs_take(&jobs);
+			allo_jobs_give(&jobs, &count);
+		}
+		while (allo_jobs_take(&jobs))
+			;
+		assert_int_equal(count, 2000);
+	}
+}
+
 static void closing_with_jobs_under_way_is_fine(void **state)
 {
 	static struct work work[ALLO_JOBS_MAX];
@@ -100,6 +130,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(jobs_come_back_in_order_from_any_number_of_threads),
+		cmocka_unit_test(serial_jobs_share_their_data),
 		cmocka_unit_test(closing_with_jobs_under_way_is_fine),
 		cmocka_unit_test(what_was_never_opened_has_no_jobs),
 		cmocka_unit_test(cores_are_those_that_we_may_use),

@@ -1,8 +1,8 @@
-/* test_json_read.c - base/json_read.h. */
+/* test_json_read.c - base/encoding/json_read.h. */
 #include "check.h"
 
 #include "base/defer.h"
-#include "base/json_read.h"
+#include "base/encoding/json_read.h"
 
 #include <sched.h>
 #include <sys/wait.h>

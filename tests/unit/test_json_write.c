@@ -1,10 +1,10 @@
-/* test_json_write.c - base/json_write.h, and back through json_read.h. */
+/* test_json_write.c - base/encoding/json_write.h, and back through json_read.h. */
 #include "check.h"
 #include "random.h"
 
 #include "base/defer.h"
-#include "base/json_read.h"
-#include "base/json_write.h"
+#include "base/encoding/json_read.h"
+#include "base/encoding/json_write.h"
 #include "base/utf8.h"
 
 #include <math.h>

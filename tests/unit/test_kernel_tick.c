@@ -1,8 +1,8 @@
-/* test_kernel_tick.c - capture/kernel_tick.h, with words and a clock of the test, and the real
+/* test_kernel_tick.c - capture/time/kernel_tick.h, with words and a clock of the test, and the real
  * ones. */
 #include "check.h"
 
-#include "capture/kernel_tick.h"
+#include "capture/time/kernel_tick.h"
 
 #include <time.h>
 

@@ -2,7 +2,7 @@
 #include "base/defer.h"
 #include "check.h"
 #include "recorder.h"
-#include "replay/recording.h"
+#include "replay/recording/recording.h"
 
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
 #include "folded_profile.h"
 #include "profiles.h"
 
-#include "analysis/filter.h"
+#include "analysis/filters/filter.h"
 #include "analysis/leaks.h"
 #include "analysis/same_stacks.h"
 #include "base/defer.h"

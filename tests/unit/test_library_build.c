@@ -238,6 +238,32 @@ static void modules_of_a_file_are_found_too(void **state)
 	free_valid(profile);
 }
 
+/* A pprof file with a mapping from 0x5000 to 0x1000. */
+static void a_module_that_ends_before_it_starts_has_no_addresses(void **state)
+{
+	static const char file[] = "\x0a\x04\x08\x01\x10\x02"
+				   "\x1a\x0b\x08\x01\x10\x80\xa0\x01\x18\x80\x20\x28\x03"
+				   "\x22\x07\x08\x01\x10\x01\x18\x80\x60"
+				   "\x12\x04\x08\x01\x10\x05"
+				   "\x32\x00\x32\x01"
+				   "a"
+				   "\x32\x05"
+				   "count"
+				   "\x32\x04"
+				   "/bin";
+	struct allotrope_profile *profile = NULL;
+	allotrope_module_id real;
+
+	(void)state;
+	assert_works((profile = allotrope_read_memory(file, sizeof(file) - 1, NULL, NULL, &err)));
+	assert_int_equal(allotrope_module_count(profile), 1);
+	assert_int_equal(module_at(profile, 0x4800), 0);
+	real = add_range(profile, "real", 0x4000, 0x6000);
+	assert_int_equal(module_at(profile, 0x4800), real);
+	assert_int_equal(module_at(profile, 0x5800), real);
+	free_valid(profile);
+}
+
 static void a_build_id_may_be_bytes(void **state)
 {
 	static const unsigned char bytes[] = { 0x00, 0x1f, 0xa0, 0xff };
@@ -450,6 +476,7 @@ int main(void)
 		cmocka_unit_test(addresses_find_their_modules),
 		cmocka_unit_test(a_later_module_takes_the_place_of_others),
 		cmocka_unit_test(modules_of_a_file_are_found_too),
+		cmocka_unit_test(a_module_that_ends_before_it_starts_has_no_addresses),
 		cmocka_unit_test(a_build_id_may_be_bytes),
 		cmocka_unit_test(stacks_list_the_leaf_first),
 		cmocka_unit_test(calls_come_back_and_are_the_same_stack),

@@ -1,7 +1,7 @@
-/* test_live_state.c - cli/live_state.h: keys to state, without a terminal. */
+/* test_live_state.c - cli/live/live_state.h: keys to state, without a terminal. */
 #include "check.h"
 
-#include "cli/live_state.h"
+#include "cli/live/live_state.h"
 #include "report/keys.h"
 
 enum { ROWS = 20, LINES = 5 };

@@ -1,7 +1,7 @@
-/* test_mappings.c - capture/mappings.h, with small numbers as addresses. */
+/* test_mappings.c - capture/hooks/mappings.h, with small numbers as addresses. */
 #include "check.h"
 
-#include "capture/mappings.h"
+#include "capture/hooks/mappings.h"
 #include "capture/settings.h"
 
 #include <signal.h>

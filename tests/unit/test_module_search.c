@@ -2,7 +2,7 @@
 #include "base/defer.h"
 #include "check.h"
 #include "random.h"
-#include "replay/module_search.h"
+#include "replay/recording/module_search.h"
 
 #include <stdlib.h>
 #include <time.h>

@@ -3,6 +3,7 @@
 
 #include "base/defer.h"
 #include "profile/naming.h"
+#include "profile/source_name.h"
 
 static void a_base_name_has_no_folders(void **state)
 {
@@ -11,6 +12,18 @@ static void a_base_name_has_no_folders(void **state)
 	assert_text_equal(allo_basename(ALLO_TEXT("x.so")), "x.so");
 	assert_text_equal(allo_basename(ALLO_TEXT("a/")), "");
 	assert_text_equal(allo_basename(ALLO_TEXT("")), "");
+}
+
+static void a_file_that_each_package_has_is_shown_with_its_folder(void **state)
+{
+	(void)state;
+	assert_text_equal(allo_source_name(ALLO_TEXT("/usr/lib/json/decoder.py")), "decoder.py");
+	assert_text_equal(allo_source_name(ALLO_TEXT("/usr/lib/json/__init__.py")),
+			  "json/__init__.py");
+	assert_text_equal(allo_source_name(ALLO_TEXT("json/__main__.py")), "json/__main__.py");
+	assert_text_equal(allo_source_name(ALLO_TEXT("/__init__.py")), "__init__.py");
+	assert_text_equal(allo_source_name(ALLO_TEXT("__init__.py")), "__init__.py");
+	assert_text_equal(allo_source_name(ALLO_TEXT("")), "");
 }
 
 static allo_module_id add_module(struct allo_profile *profile, const char *path)
@@ -94,6 +107,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_base_name_has_no_folders),
+		cmocka_unit_test(a_file_that_each_package_has_is_shown_with_its_folder),
 		cmocka_unit_test(what_has_no_name_is_called_by_address_and_module),
 		cmocka_unit_test(a_long_module_name_is_cut),
 		cmocka_unit_test(each_line_is_a_call),

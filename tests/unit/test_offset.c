@@ -1,8 +1,8 @@
-/* test_offset.c - base/offset.h. */
+/* test_offset.c - base/io/offset.h. */
 #include "check.h"
 #include "random.h"
 
-#include "base/offset.h"
+#include "base/io/offset.h"
 
 /* Byte by byte. */
 static struct allo_pos plain_pos(const char *text, size_t offset)

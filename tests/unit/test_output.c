@@ -1,11 +1,11 @@
-/* test_output.c - base/output.h: what appears under which name, and when. */
+/* test_output.c - base/io/output.h: what appears under which name, and when. */
 #include "check.h"
 #include "packing.h"
 #include "random.h"
 #include "scratch.h"
 
 #include "base/defer.h"
-#include "base/output.h"
+#include "base/io/output.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,11 +1,11 @@
-/* test_pack.c - base/pack.h, as zlib, libzstd and the gzip command see what it makes. */
+/* test_pack.c - base/io/pack.h, as zlib, libzstd and the gzip command see what it makes. */
 #include "check.h"
 #include "packing.h"
 #include "random.h"
 #include "scratch.h"
 
 #include "base/defer.h"
-#include "base/output.h"
+#include "base/io/output.h"
 
 #include <sys/wait.h>
 

@@ -1,8 +1,8 @@
-/* test_pattern.c - analysis/pattern.h and analysis/allocator.h. */
+/* test_pattern.c - analysis/filters/pattern.h and analysis/sites/allocator.h. */
 #include "check.h"
 
-#include "analysis/allocator.h"
-#include "analysis/pattern.h"
+#include "analysis/filters/pattern.h"
+#include "analysis/sites/allocator.h"
 #include "base/defer.h"
 
 /* A profile of one frame: "Parser::parse (anonymous)" in src/Parse.cpp in /opt/bin/App. */

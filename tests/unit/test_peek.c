@@ -4,8 +4,8 @@
 #include "profiles.h"
 #include "tally.h"
 
-#include "analysis/allocator.h"
 #include "analysis/peek.h"
+#include "analysis/sites/allocator.h"
 #include "base/defer.h"
 
 enum { CALLS = 2000 };

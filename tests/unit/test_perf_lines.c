@@ -52,6 +52,7 @@ static void frames_differ_from_other_lines(void **state)
 				 "  busy.c:7",
 				 "  libc.so.6[27b25]",
 				 "busy 15094  1015.298049:",
+				 "\v 1185 main",
 				 "\tmain+0x7" };
 
 	(void)state;

@@ -1,9 +1,9 @@
-/* test_protobuf.c - base/protobuf.h. */
+/* test_protobuf.c - base/encoding/protobuf.h. */
 #include "check.h"
 #include "random.h"
 
 #include "base/defer.h"
-#include "base/protobuf.h"
+#include "base/encoding/protobuf.h"
 
 static uint64_t any_number(uint64_t *seed)
 {

@@ -1,6 +1,6 @@
 /* test_random_access.c - what can be read anywhere, whatever it came from. */
 #include "base/defer.h"
-#include "base/random_access.h"
+#include "base/io/random_access.h"
 #include "check.h"
 #include "packing.h"
 #include "scratch.h"

@@ -3,7 +3,7 @@
 #include "check.h"
 #include "recorder.h"
 #include "replay/heap.h"
-#include "replay/module_search.h"
+#include "replay/recording/module_search.h"
 
 static bool open_memory(struct allo_recording *recording, struct allo_input *in, const void *data,
 			size_t len, struct allo_error *err)
@@ -356,8 +356,8 @@ static void other_versions_and_machines_are_refused(void **state)
 
 	(void)state;
 	record(&recorder);
-	recorder_head(&recorder)->version = ALLO_WIRE_VERSION + 1;
-	assert_refused(&recorder, "version 3");
+	recorder_head(&recorder)->version = ALLO_RATES_VERSION + 1;
+	assert_refused(&recorder, "version 6");
 	recorder_head(&recorder)->version = ALLO_WIRE_VERSION;
 	recorder_head(&recorder)->byte_order = 0x04030201;
 	assert_refused(&recorder, "byte order");

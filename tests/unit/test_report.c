@@ -3,8 +3,10 @@
 
 #include "base/defer.h"
 #include "check.h"
+#include "report/show.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { NAME, FILE_NAME, LINE, BYTES, SHARE, HIDDEN, COLUMNS };
 
@@ -242,6 +244,31 @@ static void lines_keep_their_characters(void **state)
 	assert_string_equal(print_as(describe_lines, ALLO_REPORT_JSON), "{\"v\":1}\n");
 }
 
+static void assert_cut(const char *name, size_t room, const char *expected)
+{
+	ALLO_DEFER(allo_output_drop) struct allo_output out = { .fd = -1 };
+	struct allo_error err = { 0 };
+
+	assert_true(allo_output_open_memory(&out, &(struct allo_output_options){ 0 }, &err));
+	allo_show_cut(&out, allo_text_of(name), room, true);
+	assert_true(allo_output_finish(&out, &err));
+	assert_int_equal(allo_output_memory(&out).len, strlen(expected));
+	assert_memory_equal(allo_output_memory(&out).data, expected, strlen(expected));
+}
+
+static void a_cut_name_keeps_its_method_and_a_cut_chain_its_site(void **state)
+{
+	(void)state;
+	assert_cut("std::map<int, std::string>::insert  map.h:12", 33,
+		   "std::map<int, ...insert  map.h:12");
+	assert_cut("Session::remember > std::vector<int>::push_back", 40,
+		   "Session::remember > std::vec...push_back");
+	assert_cut("main > std::thread::thread<main()::<lambda()> >  app.cpp", 30,
+		   "main > ...thread<m...  app.cpp");
+	/* Templates have arrows, too. */
+	assert_cut("grow<std::vector<int> > (long)", 20, "grow<std:...> (long)");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -254,6 +281,7 @@ int main(void)
 		cmocka_unit_test(tables_of_the_same_columns_are_one_in_csv),
 		cmocka_unit_test(empty_tables_may_have_no_titles),
 		cmocka_unit_test(lines_keep_their_characters),
+		cmocka_unit_test(a_cut_name_keeps_its_method_and_a_cut_chain_its_site),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

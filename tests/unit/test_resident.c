@@ -3,7 +3,7 @@
 #include "check.h"
 #include "recordings.h"
 #include "replay/packed/pack_recording.h"
-#include "replay/recording.h"
+#include "replay/recording/recording.h"
 #include "replay/summary.h"
 #include "scratch.h"
 

@@ -1,6 +1,6 @@
 /* test_row_pages.c - rows of single allocations, as SQLite finds them. */
 #include "base/defer.h"
-#include "base/temporary.h"
+#include "base/io/temporary.h"
 #include "check.h"
 #include "profile/content_ids.h"
 #include "random.h"
@@ -53,24 +53,24 @@ static void make_profile(struct allo_profile *profile)
 
 static void make(int fd, const struct allo_profile *profile, size_t count)
 {
-	ALLO_DEFER(allo_database_drop) struct allo_database db = { 0 };
+	ALLO_DEFER(allo_store_drop) struct allo_store db = { 0 };
 	ALLO_DEFER(allo_attribution_done) struct allo_attribution attribution = { 0 };
 	struct allo_allocation *rows = calloc(AT_ONCE, sizeof(*rows));
 	struct allo_error err = { 0 };
 	uint64_t seed = 1;
 
 	assert_non_null(rows);
-	assert_true(allo_database_create(&db, fd, "test", &err));
-	assert_true(allo_database_add_profile(&db, profile, &attribution, NULL, NULL, &err));
+	assert_true(allo_database_open(&db, fd, "test", &err));
+	assert_true(allo_store_add_profile(&db, profile, &attribution, NULL, NULL, &err));
 	for (size_t done = 0; done < count;) {
 		size_t part = count - done < AT_ONCE ? count - done : AT_ONCE;
 
 		for (size_t i = 0; i < part; i++)
 			fill(&rows[i], &seed);
-		assert_true(allo_database_add_rows(&db, rows, part, &err));
+		assert_true(allo_store_add_allocations(&db, rows, part, &err));
 		done += part;
 	}
-	assert_true(allo_database_finish(&db, &err));
+	assert_true(allo_store_finish(&db, &err));
 	assert_int_equal(db.rows, count);
 	free(rows);
 }
@@ -98,15 +98,15 @@ static void check_row(sqlite3_stmt *found, int64_t id, const struct allo_allocat
 {
 	assert_int_equal(sqlite3_column_int64(found, 0), id);
 	assert_int_equal(sqlite3_column_int64(found, 1), stacks[row->stack]);
-	assert_int_equal(sqlite3_column_int64(found, 2), allo_sqlite_number(row->size));
-	assert_int_equal(sqlite3_column_int64(found, 3), allo_sqlite_number(row->alloc_ns));
-	assert_int_equal(sqlite3_column_int64(found, 4), allo_sqlite_number(row->free_ns));
+	assert_int_equal(sqlite3_column_int64(found, 2), allo_sql_number(row->size));
+	assert_int_equal(sqlite3_column_int64(found, 3), allo_sql_number(row->alloc_ns));
+	assert_int_equal(sqlite3_column_int64(found, 4), allo_sql_number(row->free_ns));
 	assert_int_equal(sqlite3_column_int64(found, 5), row->alloc_thread);
 	assert_int_equal(sqlite3_column_int64(found, 6), row->free_thread);
 	assert_int_equal(sqlite3_column_int64(found, 7), (int64_t)row->address);
 	assert_int_equal(sqlite3_column_int64(found, 8), row->is_temporary);
 	assert_int_equal(sqlite3_column_int64(found, 9), row->is_resized_on);
-	check_optional(found, 10, row->is_resized, allo_sqlite_number(row->first_ns));
+	check_optional(found, 10, row->is_resized, allo_sql_number(row->first_ns));
 	check_optional(found, 11, row->is_resized, stacks[row->first_stack]);
 	assert_int_equal(sqlite3_column_int64(found, 12), row->labels);
 	assert_true(sqlite3_column_double(found, 13) == (row->weight == 0 ? 1 : row->weight));

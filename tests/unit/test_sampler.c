@@ -1,6 +1,7 @@
 /* test_sampler.c - capture/sampler.h: the chance and the weight of samples. */
 #include "check.h"
 
+#include "capture/overhead.h"
 #include "capture/sampler.h"
 
 #include <math.h>
@@ -99,6 +100,27 @@ static void weights_are_exact(void **state)
 	assert_int_equal(allo_sampler_weighted(16), 16000);
 }
 
+static void the_interval_keeps_the_cost_below_the_limit(void **state)
+{
+	const uint64_t two_percent = 20000;
+
+	(void)state;
+	/* Of 1 s, 20 ms are allowed, and 16 ms the aim: 32 ms need twice the interval. */
+	assert_int_equal(allo_overhead_next_rate(1 << 20, two_percent, 32e6, 0, 1e9), 2 << 20);
+	/* The part that does not depend on the interval leaves less. */
+	assert_int_equal(allo_overhead_next_rate(1 << 20, two_percent, 32e6, 8e6, 1e9), 4 << 20);
+	/* It may take all: samples then get a quarter. */
+	assert_int_equal(allo_overhead_next_rate(1 << 20, two_percent, 20e6, 90e6, 1e9), 4 << 20);
+	/* Less load allows more samples, in steps of at most 8 and 16. */
+	assert_int_equal(allo_overhead_next_rate(1 << 20, two_percent, 4e6, 0, 1e9), 1 << 18);
+	assert_int_equal(allo_overhead_next_rate(1 << 20, two_percent, 0, 0, 1e9), 1 << 17);
+	assert_int_equal(allo_overhead_next_rate(1 << 20, two_percent, 5e9, 0, 1e9), 16 << 20);
+	assert_int_equal(allo_overhead_next_rate(32, two_percent, 0, 0, 1e9), 16);
+	/* Small differences change nothing. */
+	assert_int_equal(allo_overhead_next_rate(1 << 20, two_percent, 18e6, 0, 1e9), 1 << 20);
+	assert_int_equal(allo_overhead_next_rate(1 << 20, two_percent, 11e6, 0, 1e9), 1 << 20);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -106,6 +128,7 @@ int main(void)
 		cmocka_unit_test(sampling_by_events_takes_one_in_rate),
 		cmocka_unit_test(weights_of_samples_add_up_to_the_total),
 		cmocka_unit_test(weights_are_exact),
+		cmocka_unit_test(the_interval_keeps_the_cost_below_the_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

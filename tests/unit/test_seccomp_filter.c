@@ -1,8 +1,9 @@
-/* test_seccomp_filter.c - capture/seccomp_filter.h, on filters as libseccomp and others write them.
+/* test_seccomp_filter.c - capture/hooks/seccomp_filter.h, on filters as libseccomp and others write
+ * them.
  */
 #include "check.h"
 
-#include "capture/seccomp_filter.h"
+#include "capture/hooks/seccomp_filter.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -25,7 +25,8 @@ static void without_variables_everything_is_recorded_and_nothing_written(void **
 	assert_int_equal(allo_settings.min_size, 0);
 	assert_int_equal(allo_settings.max_file, 0);
 	assert_int_equal(allo_settings.stack_depth, 0);
-	assert_int_equal(allo_settings.track, ALLO_TRACK_MALLOC | ALLO_TRACK_NEW);
+	assert_int_equal(allo_settings.track,
+			 ALLO_TRACK_MALLOC | ALLO_TRACK_NEW | ALLO_TRACK_PYTHON);
 	assert_int_equal(allo_settings.unwind, ALLO_UNWIND_AUTO);
 	assert_false(allo_settings.no_follow);
 	assert_true(allo_settings.is_plain);
@@ -145,7 +146,8 @@ static void tracked_functions_are_a_list(void **state)
 	assert_int_equal(read_with("ALLO_TRACK", "brk,mmap,malloc")->track,
 			 ALLO_TRACK_MALLOC | ALLO_TRACK_MMAP | ALLO_TRACK_BRK);
 	assert_int_equal(read_with("ALLO_TRACK", "newer,mallocs,x")->track, 0);
-	assert_int_equal(read_with("ALLO_TRACK", "")->track, ALLO_TRACK_MALLOC | ALLO_TRACK_NEW);
+	assert_int_equal(read_with("ALLO_TRACK", "")->track,
+			 ALLO_TRACK_MALLOC | ALLO_TRACK_NEW | ALLO_TRACK_PYTHON);
 }
 
 static void children_are_recorded_by_default(void **state)

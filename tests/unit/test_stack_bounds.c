@@ -1,7 +1,7 @@
-/* test_stack_bounds.c - capture/stack_bounds.h, on pages of which some are unreadable. */
+/* test_stack_bounds.c - capture/stacks/stack_bounds.h, on pages of which some are unreadable. */
 #include "check.h"
 
-#include "capture/stack_bounds.h"
+#include "capture/stacks/stack_bounds.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

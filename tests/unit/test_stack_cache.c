@@ -1,4 +1,5 @@
-/* test_stack_cache.c - capture/stack_cache.h: compares every stack with libgcc's, frame by frame.
+/* test_stack_cache.c - capture/stacks/stack_cache.h: compares every stack with libgcc's, frame by
+ * frame.
  */
 #include "walk.h"
 

@@ -1,9 +1,9 @@
-/* test_stack_intern.c - capture/stack_intern.h, with a recording in a temporary folder. */
+/* test_stack_intern.c - capture/stacks/stack_intern.h, with a recording in a temporary folder. */
 #include "scratch.h"
 
-#include "capture/recorder.h"
+#include "capture/file/recorder.h"
 #include "capture/settings.h"
-#include "capture/stack_intern.h"
+#include "capture/stacks/stack_intern.h"
 #include "capture/system.h"
 #include "wire/stacks.h"
 

@@ -1,8 +1,8 @@
-/* test_stack_table.c - capture/stack_table.h: lookups while entries are added. */
+/* test_stack_table.c - capture/stacks/stack_table.h: lookups while entries are added. */
 #include "check.h"
 
-#include "capture/recorder.h"
-#include "capture/stack_table.h"
+#include "capture/file/recorder.h"
+#include "capture/stacks/stack_table.h"
 
 #include <pthread.h>
 

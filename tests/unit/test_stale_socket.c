@@ -1,8 +1,8 @@
-/* test_stale_socket.c - base/stale_socket.h. */
+/* test_stale_socket.c - base/io/stale_socket.h. */
 #include "check.h"
 #include "scratch.h"
 
-#include "base/stale_socket.h"
+#include "base/io/stale_socket.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>

@@ -1,7 +1,7 @@
-/* test_suffix_cache.c - capture/suffix_cache.h: compares every hit with libgcc's stack. */
+/* test_suffix_cache.c - capture/stacks/suffix_cache.h: compares every hit with libgcc's stack. */
 #include "walk.h"
 
-#include "capture/suffix_cache.h"
+#include "capture/stacks/suffix_cache.h"
 
 static struct allo_stack_cache cache;
 static struct allo_suffix_cache suffixes;

@@ -1,8 +1,8 @@
-/* test_sum.c - analysis/sum.h and analysis/select.h. */
+/* test_sum.c - analysis/sum.h and analysis/filters/select.h. */
 #include "check.h"
 #include "profiles.h"
 
-#include "analysis/select.h"
+#include "analysis/filters/select.h"
 #include "analysis/sum.h"
 #include "base/defer.h"
 

@@ -1,8 +1,8 @@
-/* test_suppressions.c - analysis/suppressions.h. */
+/* test_suppressions.c - analysis/filters/suppressions.h. */
 #include "check.h"
 #include "folded_profile.h"
 
-#include "analysis/suppressions.h"
+#include "analysis/filters/suppressions.h"
 #include "base/defer.h"
 
 static void patterns_match_as_those_of_lsan(void **state)

@@ -153,13 +153,11 @@ static void other_machines_are_refused(void **state)
 
 static void other_c_libraries_are_refused(void **state)
 {
-	struct elf musl = make_elf("/lib/ld-musl-x86_64.so.1");
 	struct elf bionic = make_elf("/system/bin/linker64");
 	struct allo_error err;
 
-	assert_int_equal(judge_elf(*state, &musl, &err), ALLO_TARGET_REFUSED);
-	assert_non_null(strstr(err.message, "ld-musl-x86_64.so.1"));
 	assert_int_equal(judge_elf(*state, &bionic, &err), ALLO_TARGET_REFUSED);
+	assert_non_null(strstr(err.message, "linker64"));
 }
 
 static void a_linker_that_is_not_there_is_named(void **state)

@@ -47,10 +47,40 @@ static void times_may_be_as_large_as_64_bits(void **state)
 	}
 }
 
+/* The cache keeps fine steps, and serves requests for fewer. */
+static void joined_steps_are_those_of_a_coarser_timeline(void **state)
+{
+	enum { COUNT = 40, FINE = 64 };
+	uint64_t times[COUNT];
+
+	(void)state;
+	for (uint64_t seed = 1; seed < 50; seed++) {
+		ALLO_DEFER(allo_timeline_done) struct allo_timeline fine = { .most = FINE };
+
+		times[0] = 0;
+		for (size_t i = 1; i < COUNT; i++)
+			times[i] = times[i - 1] + (i * seed * 7919 % 13) * 500 * seed;
+		allocate_at(&fine, times, COUNT);
+		for (size_t most = FINE; most > 0; most--) {
+			ALLO_DEFER(allo_timeline_done)
+			struct allo_timeline coarse = { .most = most };
+
+			allocate_at(&coarse, times, COUNT);
+			allo_timeline_coarsen(&fine, most);
+			assert_int_equal(fine.most, coarse.most);
+			assert_int_equal(fine.step_ns, coarse.step_ns);
+			assert_int_equal(fine.steps.len, coarse.steps.len);
+			assert_memory_equal(fine.steps.at, coarse.steps.at,
+					    fine.steps.len * sizeof(*fine.steps.at));
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(times_may_be_as_large_as_64_bits),
+		cmocka_unit_test(joined_steps_are_those_of_a_coarser_timeline),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,7 @@
 #include "profiles.h"
 #include "tally.h"
 
-#include "analysis/allocator.h"
+#include "analysis/sites/allocator.h"
 #include "analysis/top.h"
 #include "base/defer.h"
 

@@ -158,9 +158,12 @@ static void signals_and_times(void **state)
 static void what_is_no_condition_is_refused(void **state)
 {
 	static const char *const bad[] = {
-		"",        "rss",         "rss=",        "rss=0",         "rss=x%", "rss=101%",
-		"rss=-1%", "peak=1",      "pressure=0%", "pressure=1000", "signal", "signal=KILL",
-		"every",   "every=999ms", "every=soon",  "Rss=1%"
+		"",          "rss",         "rss=",       "rss=0",       "rss=x%",
+		"rss=101%",  "rss=-1%",     "peak=1",     "pressure=0%", "pressure=1000",
+		"signal",    "signal=KILL", "every",      "every=999ms", "every=soon",
+		"Rss=1%",    "rss=0x10%",   "rss= 9%",    "rss=1e1%",    "rss=.%",
+		"rss=5.%",   "rss=%",       "rss=1.2.3%", "peak=",       "pressure=",
+		"pressure=%"
 	};
 	struct allo_trigger trigger;
 

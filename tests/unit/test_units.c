@@ -10,7 +10,8 @@ static void bytes_have_three_or_four_digits_and_a_unit(void **state)
 		const char *text;
 	} table[] = {
 		{ 0, "0 B" },
-		{ 1023, "1023 B" },
+		{ 999, "999 B" },
+		{ 1023, "1,023 B" },
 		{ 1024, "1.00 KiB" },
 		{ 1536, "1.50 KiB" },
 		{ 10229, "9.99 KiB" },
@@ -42,6 +43,7 @@ static void counts_have_separators(void **state)
 static void signs_and_units_go_together(void **state)
 {
 	const struct allo_number none = { 0, true };
+	const struct allo_number estimated_none = { .is_estimated = true };
 	struct allo_number less = { 2048, true }, more = { 2048, false };
 	struct allo_number most = { UINT64_MAX, true };
 	char text[ALLO_NUMBER_SIZE];
@@ -61,6 +63,7 @@ static void signs_and_units_go_together(void **state)
 	more.is_estimated = less.is_estimated = most.is_estimated = true;
 	assert_string_equal(allo_format(more, ALLO_UNIT_BYTES, false, text), "~2.00 KiB");
 	assert_string_equal(allo_format(more, ALLO_UNIT_BYTES, true, text), "~2048");
+	assert_string_equal(allo_format(estimated_none, ALLO_UNIT_BYTES, false, text), "0 B");
 	assert_string_equal(allo_format_change(less, ALLO_UNIT_BYTES, false, text), "~-2.00 KiB");
 	assert_string_equal(allo_format_change(most, ALLO_UNIT_COUNT, false, text),
 			    "~-18,446,744,073,709,551,615");

@@ -1,8 +1,9 @@
-/* test_unwind.c - capture/unwind.h: single steps, on a stack of one page between unreadable ones.
+/* test_unwind.c - capture/stacks/unwind.h: single steps, on a stack of one page between unreadable
+ * ones.
  */
 #include "check.h"
 
-#include "capture/unwind.h"
+#include "capture/stacks/unwind.h"
 
 #include <sys/mman.h>
 

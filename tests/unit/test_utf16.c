@@ -1,7 +1,7 @@
-/* test_utf16.c - base/utf16.h. */
+/* test_utf16.c - base/encoding/utf16.h. */
 #include "check.h"
 
-#include "base/utf16.h"
+#include "base/encoding/utf16.h"
 
 /* Decodes in pieces of `piece` bytes, into rooms of `room` bytes. */
 static void assert_decodes(struct allo_text text, const char *expected, size_t piece, size_t room)

@@ -3,7 +3,7 @@
 #include "profiles.h"
 
 #include "base/defer.h"
-#include "base/json_read.h"
+#include "base/encoding/json_read.h"
 #include "readers/valgrind_stacks.h"
 
 #include <stdio.h>

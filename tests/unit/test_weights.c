@@ -77,18 +77,59 @@ static double weight_of(uint64_t size, double rate)
 static void a_block_stands_for_blocks_of_its_size(void **state)
 {
 	const struct allo_weighing by_bytes = { true, true, 512 }, by_events = { true, false, 100 };
-	struct allo_weight weight = allo_weigh(&by_bytes, 1024);
+	struct allo_weight weight = allo_weigh(&by_bytes, 1024, 0);
 
 	(void)state;
 	assert_int_equal(allo_parts_round(weight.blocks), 1);
 	assert_in_range(allo_parts_round(weight.bytes), 1180, 1190);
 	assert_near(whole(weight.bytes), 1024 * weight_of(1024, 512));
-	assert_near(whole(allo_weigh(&by_bytes, 16).blocks), weight_of(16, 512));
+	assert_near(whole(allo_weigh(&by_bytes, 16, 0).blocks), weight_of(16, 512));
 	/* A block of 0 bytes has the weight of 1 byte, and adds 0 bytes. */
-	assert_near(whole(allo_weigh(&by_bytes, 0).blocks), weight_of(1, 512));
-	assert_int_equal(allo_weigh(&by_bytes, 0).bytes, 0);
-	assert_near(whole(allo_weigh(&by_events, 7).blocks), 100);
-	assert_near(whole(allo_weigh(&by_events, 7).bytes), 700);
+	assert_near(whole(allo_weigh(&by_bytes, 0, 0).blocks), weight_of(1, 512));
+	assert_int_equal(allo_weigh(&by_bytes, 0, 0).bytes, 0);
+	assert_near(whole(allo_weigh(&by_events, 7, 0).blocks), 100);
+	assert_near(whole(allo_weigh(&by_events, 7, 0).bytes), 700);
+}
+
+static void the_interval_at_the_birth_of_a_block_counts(void **state)
+{
+	struct allo_rate_change changes[] = { { 100, 2048 }, { 200, 64 } };
+	struct allo_recording recording = recording_of(ALLO_MODE_SAMPLED, 512);
+	struct allo_weighing weighing;
+
+	(void)state;
+	recording.rate_changes.at = changes;
+	recording.rate_changes.len = 2;
+	weighing = allo_weighing_of(&recording);
+	assert_near(allo_weigh(&weighing, 16, 0).weight, weight_of(16, 512));
+	assert_near(allo_weigh(&weighing, 16, 99).weight, weight_of(16, 512));
+	assert_near(allo_weigh(&weighing, 16, 100).weight, weight_of(16, 2048));
+	assert_near(allo_weigh(&weighing, 16, 199).weight, weight_of(16, 2048));
+	assert_near(allo_weigh(&weighing, 16, UINT64_MAX).weight, weight_of(16, 64));
+}
+
+/* A block is taken off with the weight that it was added with. */
+static void blocks_outlive_changes_of_the_interval(void **state)
+{
+	struct allo_rate_change changes[] = { { 100, 2048 }, { 200, 64 } };
+	struct allo_recording recording = recording_of(ALLO_MODE_SAMPLED, 512);
+	ALLO_DEFER(allo_heap_done) struct allo_heap heap = { 0 };
+	struct allo_error err = { 0 };
+
+	(void)state;
+	recording.rate_changes.at = changes;
+	recording.rate_changes.len = 2;
+	assert_true(allo_heap_init(&heap, &recording, &err));
+	allocate(&heap, 50, 0x1000, 700, 1);
+	allocate(&heap, 150, 0x2000, 700, 1);
+	release(&heap, 160, 0x1000);
+	assert_near(whole(heap.weighed[1].live.blocks), weight_of(700, 2048));
+	allocate(&heap, 250, 0x3000, 700, 2);
+	release(&heap, 260, 0x2000);
+	assert_int_equal(heap.weighed[1].live.blocks, 0);
+	assert_near(whole(heap.blocks.weighed.bytes), 700 * weight_of(700, 64));
+	release(&heap, 270, 0x3000);
+	assert_int_equal(heap.blocks.weighed.bytes, 0);
 }
 
 static void blocks_that_are_not_sampled_weigh_one(void **state)
@@ -105,7 +146,7 @@ static void blocks_that_are_not_sampled_weigh_one(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		struct allo_weighing weighing = allo_weighing_by(&all[i]);
-		struct allo_weight weight = allo_weigh(&weighing, UINT64_MAX);
+		struct allo_weight weight = allo_weigh(&weighing, UINT64_MAX, 0);
 
 		assert_false(allo_is_sampled(&weighing));
 		assert_int_equal(allo_parts_round(weight.blocks), 1);
@@ -396,6 +437,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_block_stands_for_blocks_of_its_size),
+		cmocka_unit_test(the_interval_at_the_birth_of_a_block_counts),
+		cmocka_unit_test(blocks_outlive_changes_of_the_interval),
 		cmocka_unit_test(blocks_that_are_not_sampled_weigh_one),
 		cmocka_unit_test(any_interval_and_size_fits),
 		cmocka_unit_test(the_peak_is_that_of_the_estimates),

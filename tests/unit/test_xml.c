@@ -1,8 +1,8 @@
-/* test_xml.c - base/xml.h. */
+/* test_xml.c - base/encoding/xml.h. */
 #include "check.h"
 
 #include "base/defer.h"
-#include "base/xml.h"
+#include "base/encoding/xml.h"
 
 static void assert_written(struct allo_text text, const char *expected)
 {

@@ -6,7 +6,7 @@
 
 #include "check.h"
 
-#include "capture/stack_cache.h"
+#include "capture/stacks/stack_cache.h"
 
 #include <alloca.h>
 #include <unwind.h>

@@ -1,8 +1,9 @@
 /* drop.ts - files dropped onto the page. */
-import { signal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import type { Engine } from "./engine.ts";
 import { AskError } from "./reply.ts";
-import { asError, failure, openFile, progress, session } from "./session.ts";
+import { forgetReport } from "./report.ts";
+import { asError, failure, files, openedEngine, openFile, progress, session } from "./session.ts";
 import { go } from "./state.ts";
 import { DEFAULTS } from "./url.ts";
 
@@ -17,19 +18,32 @@ export async function openDropped(engine: Engine, file: File): Promise<void> {
 		);
 		return;
 	}
+	const before = session.peek();
 	session.value = undefined;
 	failure.value = undefined;
 	progress.value = `Opening ${file.name}`;
 	try {
-		await engine.openFile(file.name, await file.arrayBuffer());
+		const next = await engine.openFile(file.name, await file.arrayBuffer());
+		forgetReport();
+		openedEngine.value = next;
+		files.value = [];
 		go({ ...DEFAULTS });
-		await openFile(engine, 0);
+		await openFile(next, 0);
 	} catch (error) {
-		failure.value = asError(error);
+		const { code, message, hint } = asError(error);
+		failure.value = new AskError(code, `${file.name}: ${message}`, hint);
+		if (engine.isServer) session.value = before; /* its files are still there */
 	}
 }
 
+/* Chosen in a dialog, which works by key and on small screens. */
+export const chosenFile = signal<File | undefined>(undefined);
+
 export function acceptDrops(engine: Engine): void {
+	effect(() => {
+		const file = chosenFile.value;
+		if (file) void openDropped(engine, file);
+	});
 	addEventListener("dragover", (event) => {
 		event.preventDefault();
 		isDropping.value = true;

@@ -1,5 +1,6 @@
 /* engine_http.ts - carries requests to the native engine of `allo view`. */
 import type { Engine, Request } from "./engine.ts";
+import { workerEngine } from "./engine_worker.ts";
 import { AskError, Reply } from "./reply.ts";
 
 const GONE = "The server of this page does not answer.";
@@ -31,6 +32,15 @@ async function postUntilHeard(body: string, token: string): Promise<Response> {
 	}
 }
 
+/* The engine that `allo` carries reads dropped files: they do not leave the browser. */
+async function fetchEngine(): Promise<Engine> {
+	const response = await fetch("engine").catch(() => undefined);
+
+	if (!response) throw new AskError("gone", GONE);
+	if (!response.ok) throw new AskError("usage", (await response.text()).trim(), "Run: allo view FILE");
+	return workerEngine(new Uint8Array(await response.arrayBuffer()), []);
+}
+
 export function httpEngine(token: string): Engine {
 	return {
 		isServer: true,
@@ -44,6 +54,10 @@ export function httpEngine(token: string): Engine {
 				);
 			if (!response.ok) throw new AskError("io", (await response.text()).trim());
 			return Reply.decode<Head>(await response.arrayBuffer());
+		},
+		async openFile(name, bytes) {
+			const engine = await fetchEngine();
+			return engine.openFile!(name, bytes);
 		},
 	};
 }

@@ -63,13 +63,17 @@ export async function workerEngine(wasm: Uint8Array<ArrayBuffer>, files: Embedde
 	await carrier.call({ kind: "start", bytes: wasm.buffer }, [wasm.buffer]);
 	URL.revokeObjectURL(url);
 	for (const [i, { name, packed }] of files.entries()) await open(name, packed.buffer, true, i === 0);
-	return {
+	const engine: Engine = {
 		isServer: false,
 		async ask<Head>(request: Request): Promise<Reply<Head>> {
 			return Reply.decode<Head>(
 				await carrier.call({ kind: "ask", request: JSON.stringify({ v: 1, ...request }) }),
 			);
 		},
-		openFile: (name, bytes) => open(name, bytes, false, true),
+		async openFile(name, bytes) {
+			await open(name, bytes, false, true);
+			return engine;
+		},
 	};
+	return engine;
 }

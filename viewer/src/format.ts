@@ -16,7 +16,7 @@ function scaled(value: number, units: readonly string[], step: number): string {
 }
 
 export function formatBytes(bytes: number): string {
-	return bytes < 1024 ? `${Math.round(bytes)} B` : scaled(bytes / 1024, BYTE_UNITS, 1024);
+	return bytes < 1024 ? `${formatCount(bytes)} B` : scaled(bytes / 1024, BYTE_UNITS, 1024);
 }
 
 export function formatCount(count: number): string {
@@ -29,11 +29,18 @@ export function formatNs(ns: number): string {
 	return ns < 1000 ? `${Math.round(ns)} ns` : scaled(ns / 1000, TIME_UNITS, 1000);
 }
 
+/* A sum of times.  Moments keep their seconds, since several may be in one minute. */
+function formatLong(ns: number): string {
+	const minutes = Math.floor(ns / 60e9);
+
+	return minutes < 60 ? formatNs(ns) : `${formatCount(Math.floor(minutes / 60))} h ${minutes % 60} min`;
+}
+
 const formatters: Record<string, (value: number) => string> = {
 	bytes: formatBytes,
 	count: formatCount,
-	ns: formatNs,
-	nanoseconds: formatNs,
+	ns: formatLong,
+	nanoseconds: formatLong,
 };
 
 /* A value of a metric's unit.  Negative values get a real minus sign, which is as wide as a plus. */
@@ -43,6 +50,12 @@ export function formatValue(value: number, unit: string): string {
 
 	return value < 0 ? `\u2212${text}` : text;
 }
+
+/* The edge of a range or an axis: no zeros after the point, so "64 KiB". */
+export const formatEdge = (value: number, unit: string): string =>
+	formatValue(value, unit)
+		.replace(/(\.\d*?)0+(?= )/, "$1")
+		.replace(/\.(?= )/, "");
 
 /* A change: always with a sign, and an arrow so that colour is never alone. */
 export function formatChange(change: number, unit: string): string {

@@ -2,12 +2,14 @@
 import { effect } from "@preact/signals";
 import { render } from "preact";
 import { acceptDrops } from "./drop.ts";
-import { takeEngine, takeFiles } from "./embedded.ts";
+import { takeEngine, takeFiles, takeReplies } from "./embedded.ts";
 import type { Engine } from "./engine.ts";
 import { httpEngine } from "./engine_http.ts";
+import { storedEngine } from "./engine_stored.ts";
 import { workerEngine } from "./engine_worker.ts";
 import { followGrowth } from "./live.ts";
-import { asError, failure, files, listFiles, openFile, progress, session } from "./session.ts";
+import { takeReport } from "./report.ts";
+import { asError, failure, files, listFiles, openedEngine, openFile, progress, session } from "./session.ts";
 import { App } from "./shell/app.tsx";
 import { handleKey } from "./shell/keys.ts";
 import { go, hideToken, state } from "./state.ts";
@@ -26,10 +28,29 @@ function takeToken(): string {
 	return given ?? sessionStorage.getItem(TOKEN) ?? "";
 }
 
+/* A report without recording has some windows only: a selection becomes the nearest one. */
+async function findReplies(): Promise<Engine | undefined> {
+	const bytes = await takeReplies();
+	if (!bytes) return undefined;
+	const engine = storedEngine(bytes);
+
+	effect(() => {
+		const { time, file } = state.value;
+		const nearest = time && engine.nearest(file, time);
+		if (nearest?.from !== time?.from || nearest?.to !== time?.to) go({ time: nearest }, { replace: true });
+	});
+	return engine;
+}
+
 /* A page with an engine inside is a report or a drop page; any other asks its server. */
 async function findEngine(): Promise<Engine | undefined> {
 	const wasm = takeEngine();
-	if (!wasm) return httpEngine(takeToken());
+	await takeReport();
+	if (!wasm) {
+		const engine = (await findReplies()) ?? httpEngine(takeToken());
+		acceptDrops(engine);
+		return engine;
+	}
 	const files = takeFiles();
 	const engine = await workerEngine(wasm, files);
 	acceptDrops(engine);
@@ -46,10 +67,11 @@ function showComparison(): void {
 }
 
 /* Another file of the same page is chosen in the URL. */
-function followFile(engine: Engine): void {
+function followFile(): void {
 	effect(() => {
 		const { file } = state.value;
-		if (session.peek()?.file !== file) void openFile(engine, file);
+		const current = session.peek();
+		if (current && current.file !== file) void openFile(openedEngine.peek()!, file);
 	});
 }
 
@@ -62,10 +84,11 @@ async function start(): Promise<void> {
 	try {
 		const engine = await findEngine();
 		if (!engine) return;
+		openedEngine.value = engine;
 		await listFiles(engine);
 		showComparison();
 		await openFile(engine, state.peek().file);
-		followFile(engine);
+		followFile();
 		followGrowth();
 	} catch (error) {
 		failure.value = asError(error);

@@ -10,6 +10,7 @@ export interface Palette {
 	outline: string; // of the box under the pointer
 	modules: readonly string[]; // by rank of cost; the last is for all others
 	kinds: readonly string[]; // by kind of call (CALL_KINDS)
+	ages: readonly string[]; // from young to old
 	changes: readonly string[]; // from shrank most to grew most
 	heat: readonly string[]; // from few to many
 	band: string;
@@ -37,6 +38,7 @@ const light: Palette = {
 		"#d2da9e",
 		"#d9dde2",
 	],
+	ages: ["#e9edf2", "#dcebe4", "#cfe8c4", "#ece39b", "#f6cd85", "#f2ae78", "#e79273"],
 	kinds: ["#f6c07c", "#b9cfe8", "#d3dae2", "#d9d3e6", "#e2e5e9", "#d9dde2"],
 	changes: ["#6ba3e0", "#a3c6ee", "#d3e4f7", "#e4e7eb", "#fbe2c2", "#f5c283", "#ea9a3a"],
 	heat: ["#e4eef9", "#c2dcf3", "#92c3e9", "#5fa5d9", "#2a76b3", "#1c5f9b", "#124a80"],
@@ -65,6 +67,7 @@ const dark: Palette = {
 		"#53601f",
 		"#474e58",
 	],
+	ages: ["#39404a", "#36494a", "#37512f", "#5e5518", "#76510f", "#82421a", "#8c352c"],
 	kinds: ["#8a560c", "#36557a", "#454d58", "#544a66", "#3c424b", "#474e58"],
 	changes: ["#2163b5", "#2a5590", "#2c435f", "#434a54", "#5c4930", "#7f5519", "#985605"],
 	heat: ["#1d2a3a", "#1f3d5c", "#24547f", "#2d6da3", "#4089c4", "#6cabdd", "#a9d3f2"],

@@ -14,8 +14,14 @@ export interface Session {
 
 export const session = signal<Session | undefined>(undefined);
 
+/* It changes when a file is dropped onto the page of a server. */
+export const openedEngine = signal<Engine | undefined>(undefined);
+
 /* The reason why there is no session. */
 export const failure = signal<AskError | undefined>(undefined);
+
+/* Asks that the engine does not know: `allo serve` has neither SQL nor source files. */
+export const unknownAsks = signal<readonly string[]>([]);
 
 /* Lost connection: views keep their last data. */
 export const isGone = signal(false);
@@ -58,6 +64,9 @@ class Cache {
 
 const cache = new Cache();
 
+/* The requests on screen, by key: those since the replies were forgotten. */
+const onScreen = new Map<string, Request>();
+
 export const cached = (request: Request): Reply<unknown> | undefined => cache.get(JSON.stringify(request));
 
 const RETRY = 2000; /* ms */
@@ -76,25 +85,29 @@ function retryLater(): void {
 
 /* Asks the session's engine; notices when the server is gone. */
 export async function ask<Head>(request: Request): Promise<Reply<Head>> {
-	const current = session.peek();
+	const engine = session.peek()?.engine;
 	const key = JSON.stringify(request);
 	const known = cache.get(key);
 
+	if (request.ask !== "live") onScreen.set(key, request);
 	if (known) return known as Reply<Head>;
-	if (!current) throw new AskError("usage", "No file is open.");
+	if (!engine) throw new AskError("usage", "No file is open.");
 	try {
-		const reply = await current.engine.ask<Head>(request);
+		const reply = await engine.ask<Head>(request);
 		isGone.value = false;
 		if (request.ask !== "live") cache.set(key, reply);
 		return reply;
 	} catch (error) {
 		if (error instanceof AskError && error.code === "gone") retryLater();
+		if (error instanceof AskError && error.message.startsWith(`there is no ask '${request.ask}'`))
+			unknownAsks.value = [...unknownAsks.peek(), request.ask];
 		throw error;
 	}
 }
 
 export function forgetReplies(): void {
 	cache.clear();
+	onScreen.clear();
 	epoch.value++;
 }
 
@@ -137,14 +150,26 @@ export async function listFiles(engine: Engine): Promise<void> {
 }
 
 /* A growing recording: the description changes, calls keep their numbers.  Filters may have added others behind them,
- * so names are asked for again if there are more calls. */
+ * so names are asked for again if there are more calls.  All replies on screen are there before one of them is shown, so
+ * that the page never shows two states. */
 export async function refresh(): Promise<void> {
-	const current = session.peek();
-	if (!current) return;
-	const { head } = await current.engine.ask<OpenHead>({ ask: "open", file: current.file });
-	const names = head.calls === current.open.calls ? current.names : new Names(current.engine, current.file);
-	session.value = { ...current, open: head, names };
-	forgetReplies();
+	const known = session.peek();
+	if (!known) return;
+	const { engine, file, open } = known;
+	const { head } = await engine.ask<OpenHead>({ ask: "open", file });
+	const requests = [...onScreen.values()].map((request) =>
+		request.to === open.duration_ns ? { ...request, to: head.duration_ns } : request,
+	);
+	/* A view asks again for a reply that failed here. */
+	const replies = await Promise.all(requests.map((request) => engine.ask(request).catch(() => undefined)));
+	const names = head.calls === open.calls ? known.names : new Names(engine, file);
+	session.value = { ...known, open: head, names };
+	cache.clear();
+	onScreen.clear();
+	requests.forEach((request, i) => {
+		if (replies[i]) cache.set(JSON.stringify(request), replies[i]);
+	});
+	epoch.value++;
 }
 
 export const metric = computed<Metric>(() => {
@@ -170,6 +195,19 @@ export function globalRequest(name: string, members: Record<string, unknown> = {
 		...members,
 	};
 }
+
+/* Replies have the values of a base. */
+export const hasBefore = computed(
+	() => state.value.base !== undefined || session.value?.open.has.comparison === true,
+);
+
+/* Whether the average age of blocks is known, and its unit. */
+export const ageUnit = (): string | undefined => {
+	const metrics = session.value?.open.metrics ?? [];
+	const unit = metrics.find(({ name }) => name === "lifetime")?.unit;
+
+	return metrics.some(({ name }) => name === "alloc_blocks") ? unit : undefined;
+};
 
 /* The file name of a module; modules have numbers from 1, and 0 is unknown. */
 export const moduleName = (module: number): string => {

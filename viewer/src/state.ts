@@ -8,9 +8,32 @@ addEventListener("popstate", () => {
 	state.value = readState(location.hash);
 });
 
+/* A change of one of them shows other rows, or the same in another order. */
+const ROWS_DEPEND_ON = new Set<string>([
+	"view",
+	"file",
+	"time",
+	"metric",
+	"filters",
+	"base",
+	"call",
+	"sort",
+	"ascending",
+	"suppressed",
+	"sizes",
+	"chain",
+	"kind",
+] satisfies (keyof State)[]);
+
+function changed(from: State, change: Partial<State>): State {
+	const hasOtherRows = Object.keys(change).some((name) => ROWS_DEPEND_ON.has(name));
+
+	return { ...from, ...(hasOtherRows ? { row: 0 } : {}), ...change };
+}
+
 /* Changes the state.  With `replace`, Back does not return to the present one: for typing and dragging. */
 export function go(change: Partial<State>, { replace = false } = {}): void {
-	const next = { ...state.peek(), ...change };
+	const next = changed(state.peek(), change);
 	const hash = writeState(next);
 
 	if (hash !== writeState(state.peek())) {
@@ -21,7 +44,7 @@ export function go(change: Partial<State>, { replace = false } = {}): void {
 }
 
 /* The URL of a changed state, for links that also open in another tab. */
-export const linkTo = (change: Partial<State>): string => writeState({ ...state.value, ...change });
+export const linkTo = (change: Partial<State>): string => writeState(changed(state.value, change));
 
 /* Writes the fragment anew, so that a token in it is no longer visible. */
 export function hideToken(): void {

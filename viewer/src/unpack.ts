@@ -1,5 +1,6 @@
 /* unpack.ts - gzip by the browser, zstd by fzstd. */
 import { Decompress, decompress } from "fzstd";
+import { gunzip } from "./gunzip.ts";
 
 const ZSTD_MAGIC = 0xfd2fb528;
 
@@ -27,12 +28,6 @@ export function unpackFrame(frame: Uint8Array, size: number): Uint8Array | undef
 	} catch {
 		return undefined;
 	}
-}
-
-export async function gunzip(packed: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
-	const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-
-	return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
 async function unzstd(packed: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {

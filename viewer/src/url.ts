@@ -34,9 +34,20 @@ export interface State {
 	sort: string; // column, "" for the default
 	ascending: boolean;
 	preset: string; // of DHAT's tree
+	threshold: string; // percent of the whole, "" for that of the preset
+	opened: number[]; // nodes of DHAT's tree with all children: pairs of a point and a depth
+	suppressed: string[]; // leaks with these patterns
 	path: string; // source file
+	line: number; // of the source file; 0: the one with the largest cost
 	query: string; // SQL
+	chart: string; // of its result, "" for none
+	axes: number[]; // of the chart: columns across and up
 	sizes: Range | undefined; // blocks of these sizes
+	chain: number; // blocks that realloc made out of this one; 0: all
+	kind: string; // of leaks, "" for all
+	repeats: boolean; // only generations that repeat
+	bytes: boolean; // histograms count bytes, not blocks
+	row: number; // the current one of leaks and blocks
 	marks: number[]; // set by the user while watching
 }
 
@@ -58,9 +69,20 @@ export const DEFAULTS: State = {
 	sort: "",
 	ascending: false,
 	preset: "",
+	threshold: "",
+	opened: [],
+	suppressed: [],
 	path: "",
+	line: 0,
 	query: "",
+	chart: "",
+	axes: [],
 	sizes: undefined,
+	chain: 0,
+	kind: "",
+	repeats: false,
+	bytes: false,
+	row: 0,
 	marks: [],
 };
 
@@ -75,6 +97,11 @@ const texts: Codec<string[]> = { write: (value) => value, read: (words) => words
 
 const readNumber = (word: string | undefined) =>
 	word !== undefined && /^\d{1,15}$/.test(word) ? Number(word) : undefined;
+
+const percent: Codec<string> = {
+	write: (value) => [value],
+	read: ([word]) => (word !== undefined && /^\d{1,3}(\.\d{1,6})?$/.test(word) ? word : undefined),
+};
 
 const number: Codec<number> = { write: (value) => [String(value)], read: ([word]) => readNumber(word) };
 
@@ -146,9 +173,20 @@ const FIELDS = [
 	field("sort", "sort", text),
 	field("ascending", "asc", flag),
 	field("preset", "dhat", text),
+	field("threshold", "min", percent),
+	field("opened", "open", numbers),
+	field("suppressed", "sup", texts),
 	field("path", "src", text),
+	field("line", "line", number),
 	field("query", "sql", text),
+	field("chart", "chart", text),
+	field("axes", "xy", numbers),
 	field("sizes", "size", sizes),
+	field("chain", "chain", number),
+	field("kind", "kind", text),
+	field("repeats", "rep", flag),
+	field("bytes", "bytes", flag),
+	field("row", "row", number),
 	field("marks", "mark", numbers),
 ] as Field<keyof State>[];
 

@@ -1,6 +1,7 @@
 /* worker_main.ts - the worker: owns the engine's memory, unpacks files and zstd frames for it, passes requests on. */
 import type { WorkerAnswer, WorkerCall } from "./engine_worker.ts";
-import { gunzip, unpackFile, unpackFrame } from "./unpack.ts";
+import { gunzip } from "./gunzip.ts";
+import { unpackFile, unpackFrame } from "./unpack.ts";
 
 /* Functions of the engine (src/wasm/exports.h).  Results point to two words: the place and the length of a reply. */
 interface Exports {
@@ -75,7 +76,7 @@ async function answer(call: WorkerCall): Promise<ArrayBuffer | undefined> {
 	if (call.kind === "ask") return ask(call.request);
 	const bytes = new Uint8Array(call.bytes);
 	if (call.kind === "start") {
-		module = await WebAssembly.compile(await gunzip(bytes));
+		module = await WebAssembly.compile(await unpackFile(bytes));
 		return undefined;
 	}
 	/* Reports hold files as gzip; the file inside may be compressed as well. */

@@ -3,10 +3,12 @@
  *
  *     node test/run.mjs            unit tests
  *     node test/run.mjs browser    tests in Chromium
- *     ALLO=PROGRAM GOLDEN=FOLDER node test/run.mjs real    tests with the real engine
- *     PICTURES=FOLDER node test/run.mjs pictures    pictures of every view, to look at
+ *     ALLO=PROGRAM GOLDEN=FOLDER node test/run.mjs real       tests with the real engine
+ *     ALLO=PROGRAM GOLDEN=FOLDER node test/run.mjs firefox    the same in Firefox
+ *     node test/run.mjs pictures    every view looks as in its reference picture (test_pictures.ts)
  *
- * CHROMIUM names another browser than /usr/bin/chromium-headless-shell.
+ * CHROMIUM names another browser than /usr/bin/chromium-headless-shell, FIREFOX another one than firefox-esr.
+ * HANG_MS is the longest wait of a browser test in milliseconds (default: ten minutes, for loaded machines).
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
@@ -15,7 +17,13 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
-const FOLDERS = { unit: "test", browser: "test/browser", pictures: "test/pictures", real: "test/real" };
+const FOLDERS = {
+	unit: "test",
+	browser: "test/browser",
+	pictures: "test/pictures",
+	real: "test/real",
+	firefox: "test/firefox",
+};
 
 const [kind = "unit", ...words] = process.argv.slice(2);
 const folder = FOLDERS[kind];

@@ -19,7 +19,8 @@ import {
 test("numbers look as in the terminal", () => {
 	for (const [bytes, text] of [
 		[0, "0 B"],
-		[1023, "1023 B"],
+		[999, "999 B"],
+		[1023, "1,023 B"],
 		[1024, "1.00 KiB"],
 		[10234, "9.99 KiB"],
 		[10240, "10.0 KiB"],
@@ -35,6 +36,8 @@ test("numbers look as in the terminal", () => {
 	assert.equal(formatNs(1500), "1.50 us");
 	assert.equal(formatNs(999_960), "1.00 ms");
 	assert.equal(formatNs(83e9), "83.0 s");
+	assert.equal(formatNs(27_621.2e9), "27621.2 s");
+	assert.equal(formatValue(27_621.2e9, "ns"), "7 h 40 min");
 	assert.equal(formatShare(1, 3), "33.3%");
 	assert.equal(formatShare(0, 0), "-");
 	assert.equal(formatValue(3, "samples"), "3 samples");

@@ -1,4 +1,4 @@
-/* test_pattern.ts - search patterns, as src/analysis/pattern.h describes them. */
+/* test_pattern.ts - search patterns, as src/analysis/filters/pattern.h describes them. */
 import assert from "node:assert/strict";
 import test from "node:test";
 import { matcherOf } from "../src/pattern.ts";

@@ -4,7 +4,7 @@
 #ifndef ALLO_READERS_DHAT_CHUNKS_H
 #define ALLO_READERS_DHAT_CHUNKS_H
 
-#include "base/input.h"
+#include "base/io/input.h"
 #include "readers/dhat/dhat_points.h"
 
 struct allo_dhat_chunks {

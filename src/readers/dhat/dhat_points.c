@@ -2,7 +2,7 @@
 #include "readers/dhat/dhat_points.h"
 
 #include "base/assert.h"
-#include "base/json_read.h"
+#include "base/encoding/json_read.h"
 
 #include <stdlib.h>
 

@@ -8,7 +8,7 @@
 #ifndef ALLO_READERS_DHAT_POINTS_H
 #define ALLO_READERS_DHAT_POINTS_H
 
-#include "base/offset.h"
+#include "base/io/offset.h"
 #include "base/vec.h"
 #include "profile/notes.h"
 

@@ -15,7 +15,7 @@
 
 #include "profile/notes.h"
 #include "readers/rheaper/rheaper_stacks.h"
-#include "replay/event_stream.h"
+#include "replay/events/event_stream.h"
 
 enum { ALLO_RHEAPER_EVENT_SIZE = 49 };
 

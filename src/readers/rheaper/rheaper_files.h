@@ -10,7 +10,7 @@
 #define ALLO_READERS_RHEAPER_FILES_H
 
 #include "base/arena.h"
-#include "base/random_access.h"
+#include "base/io/random_access.h"
 #include "base/vec.h"
 
 struct allo_rheaper_file {

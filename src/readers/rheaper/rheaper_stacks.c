@@ -3,7 +3,7 @@
 
 #include "base/assert.h"
 #include "base/defer.h"
-#include "base/json_read.h"
+#include "base/encoding/json_read.h"
 #include "base/utf8.h"
 
 /* Minimum bytes per read. */

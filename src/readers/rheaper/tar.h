@@ -11,7 +11,7 @@
 #ifndef ALLO_READERS_RHEAPER_TAR_H
 #define ALLO_READERS_RHEAPER_TAR_H
 
-#include "base/random_access.h"
+#include "base/io/random_access.h"
 
 enum { ALLO_TAR_PATH_MAX = 4096 };
 

@@ -66,7 +66,7 @@ bool allo_perf_starts_frame(struct allo_text text)
 
 bool allo_perf_is_frame(struct allo_text line)
 {
-	return line.len > 0 && allo_is_space(line.data[0]) &&
+	return line.len > 0 && allo_perf_is_indented(line.data[0]) &&
 	       allo_perf_starts_frame(skip_spaces(line));
 }
 

@@ -29,6 +29,12 @@ struct allo_perf_frame {
 	bool is_inlined;
 };
 
+/* Frames, and the source lines below them, begin with a tab or spaces. */
+static inline bool allo_perf_is_indented(char c)
+{
+	return c == '\t' || c == ' ';
+}
+
 /* Whether a line is a frame: white space, an address in hex, and more. */
 bool allo_perf_is_frame(struct allo_text line);
 

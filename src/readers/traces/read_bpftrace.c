@@ -11,7 +11,7 @@
  */
 #include "base/assert.h"
 #include "base/defer.h"
-#include "base/json_read.h"
+#include "base/encoding/json_read.h"
 #include "base/text.h"
 #include "base/text_ids.h"
 #include "base/utf8.h"

@@ -645,6 +645,8 @@ static enum allo_guess probe_dtrace(struct allo_text head)
 	ALLO_DEFER(dtrace_done) struct dtrace looking = { .is_looking = true };
 	struct allo_error ignored = { 0 };
 
+	if (memchr(head.data, '\0', head.len)) /* not text */
+		return ALLO_NO;
 	if (!look_at(&looking, head, &ignored) || looking.indent == 0 ||
 	    (looking.entries == 0 && head.len < ALLO_HEAD_SIZE))
 		return ALLO_NO;

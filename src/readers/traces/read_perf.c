@@ -5,6 +5,7 @@
  * repeat, with equal texts.  So the frames of a sample are looked up as one text; only a new text
  * is split into frames, and only a new frame is parsed.  Texts are identified by hash and not kept.
  */
+#include "base/assert.h"
 #include "base/defer.h"
 #include "base/text_ids.h"
 #include "base/utf8.h"
@@ -463,12 +464,6 @@ static void take(struct perf *perf, size_t size, uint64_t lines)
 	allo_input_lines_counted(perf->in, lines);
 }
 
-/* Frames and their source lines begin with white space. */
-static bool is_indented(char c)
-{
-	return c == '\t' || c == ' ';
-}
-
 /* The frames at the front of the input, and their number of lines. */
 static bool peek_stack(struct perf *perf, struct allo_text *text, uint64_t *lines,
 		       struct allo_error *err)
@@ -485,13 +480,13 @@ static bool peek_stack(struct perf *perf, struct allo_text *text, uint64_t *line
 	for (;;) {
 		const char *at = in->next + size, *newline;
 
-		while (at < in->end && is_indented(*at) &&
+		while (at < in->end && allo_perf_is_indented(*at) &&
 		       (newline = memchr(at, '\n', (size_t)(in->end - at))) != NULL) {
 			at = newline + 1;
 			++*lines;
 		}
 		size = (size_t)(at - in->next);
-		if (at < in->end && !is_indented(*at))
+		if (at < in->end && !allo_perf_is_indented(*at))
 			break;
 		if (!allo_input_more(in, err)) {
 			size = allo_input_unread(in);
@@ -511,6 +506,7 @@ static bool read_stack(struct perf *perf, struct allo_error *err)
 	perf->is_at_start = false;
 	if (!peek_stack(perf, &text, &lines, err))
 		return false;
+	ALLO_ASSERT(text.len > 0);
 	if (perf->is_skipping || (perf->in->is_stopped && text.data + text.len == perf->in->end))
 		perf->head.is_there = false; /* the rest is missing */
 	else if (!stack_of(&perf->stacks, text, &stack, err) || !add_sample(perf, stack, err))
@@ -630,7 +626,7 @@ static bool read_other(struct perf *perf, struct allo_text line, size_t size,
 		perf->is_skipping = false;
 		return read_head(perf, &given, err);
 	}
-	if (is_indented(perf->in->next[0])) {
+	if (allo_perf_is_indented(perf->in->next[0])) {
 		allo_note(&perf->profile->notes, ALLO_NOTE_ODD_LINE, allo_input_pos(perf->in));
 		return true;
 	}
@@ -779,7 +775,7 @@ static enum allo_guess probe_perf(struct allo_text head)
 			has_head |= given.has_time || given.event.len > 0;
 			may_be_head = !given.has_time && given.event.len == 0;
 		} else {
-			may_be_head = !is_indented(line.data[0]);
+			may_be_head = !allo_perf_is_indented(line.data[0]);
 		}
 	}
 	return has_frames ? ALLO_MAYBE : ALLO_NO;

@@ -11,7 +11,7 @@
  */
 #include "base/assert.h"
 #include "base/defer.h"
-#include "base/input.h"
+#include "base/io/input.h"
 #include "base/text_ids.h"
 #include "base/utf8.h"
 #include "readers/traces/call_times.h"

@@ -4,7 +4,7 @@
 #ifndef ALLO_REPLAY_CHUNK_WRITER_H
 #define ALLO_REPLAY_CHUNK_WRITER_H
 
-#include "base/output.h"
+#include "base/io/output.h"
 #include "replay/packed/packed_trailer.h"
 
 /* Set out.fd to -1; all else is zero at first. */

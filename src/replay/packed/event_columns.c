@@ -3,7 +3,7 @@
 
 #include "base/assert.h"
 #include "base/huge_alloc.h"
-#include "base/zstd_frame.h"
+#include "base/io/zstd_frame.h"
 #include "replay/block_step.h"
 #include "wire/varint.h"
 

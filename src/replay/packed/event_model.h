@@ -12,7 +12,7 @@
 #ifndef ALLO_REPLAY_EVENT_MODEL_H
 #define ALLO_REPLAY_EVENT_MODEL_H
 
-#include "replay/event_stream.h"
+#include "replay/events/event_stream.h"
 #include "replay/packed/range_coder.h"
 
 enum {

@@ -1,3 +1,4 @@
+/* pack_recording.c - packs chunks on several cores, and writes them in order. */
 #include "replay/packed/pack_recording.h"
 
 #include "base/assert.h"
@@ -6,6 +7,7 @@
 #include "replay/packed/chunk_writer.h"
 #include "replay/packed/modelled_columns.h"
 #include "replay/packed/stored_names.h"
+#include "replay/ring/earlier.h"
 
 #include <stdlib.h>
 #include <zstd.h>
@@ -79,7 +81,8 @@ static bool write_head(struct packer *packer, struct allo_error *err)
 {
 	const struct allo_text *bytes = &packer->recording.head_bytes;
 
-	allo_chunk_writer_begin(&packer->chunks, ALLO_PACKED_VERSION);
+	allo_chunk_writer_begin(&packer->chunks, packer->recording.earlier ? ALLO_PACKED_WITH_SUMS
+									   : ALLO_PACKED_VERSION);
 	return allo_chunk_write_plain(&packer->chunks,
 				      (struct allo_chunk){ .kind = ALLO_CHUNK_HEAD }, bytes->data,
 				      bytes->len, err);
@@ -171,6 +174,35 @@ static bool write_threads(struct packer *packer, struct allo_error *err)
 			&threads.at[at], count * sizeof(*threads.at), err);
 	}
 	allo_vec_done(&threads);
+	return ok;
+}
+
+/* Sums of a bounded recording.  Kept blocks are among the events, and streams are complete. */
+static bool write_sums(struct packer *packer, struct allo_error *err)
+{
+	const struct allo_earlier *earlier = packer->recording.earlier;
+	allo_earlier_bytes bytes = { 0 };
+	struct allo_earlier sums;
+	size_t part = ALLO_CHUNK_RAW_MAX;
+	bool ok;
+
+	if (!earlier)
+		return true;
+	sums = (struct allo_earlier){ .totals = earlier->totals };
+	sums.sites.at = earlier->sites.at;
+	sums.sites.len = earlier->sites.len;
+	sums.own.at = earlier->own.at;
+	sums.own.len = earlier->own.len;
+	ok = allo_earlier_write(&sums, &bytes, err);
+	for (size_t at = 0; at < bytes.len && ok; at += part) {
+		part = bytes.len - at < ALLO_CHUNK_RAW_MAX ? bytes.len - at : ALLO_CHUNK_RAW_MAX;
+		ok = allo_chunk_write_plain(
+			&packer->chunks,
+			(struct allo_chunk){ .kind = ALLO_CHUNK_SUMS,
+					     .sequence = (uint32_t)(at / ALLO_CHUNK_RAW_MAX) },
+			bytes.at + at, part, err);
+	}
+	allo_vec_done(&bytes);
 	return ok;
 }
 
@@ -320,9 +352,13 @@ static bool write_trailer(struct packer *packer, struct allo_error *err)
 	struct allo_recording *recording = &packer->recording;
 	struct allo_summary summary;
 
+	allo_live_blocks_add_made(&packer->blocks, recording);
 	allo_live_blocks_end(&packer->blocks);
 	recording->gaps.missing_stacks += packer->blocks.missing_stacks;
-	allo_summary_of_blocks(&summary, recording, &packer->blocks, packer->events.count);
+	allo_summary_of_blocks(&summary, recording, &packer->blocks,
+			       packer->events.count + (recording->earlier
+							       ? recording->earlier->totals.events
+							       : 0));
 	return allo_chunk_writer_finish(&packer->chunks, recording->name, &summary,
 					&recording->gaps, err);
 }
@@ -350,10 +386,12 @@ bool allo_recording_pack_named(const char *raw_path, const char *out_path,
 	    !allo_column_state_init(&packer.state, recording->nodes.len, err) ||
 	    !allo_events_open(&packer.events, recording, err))
 		return false;
+	allo_live_blocks_add_totals(&packer.blocks, recording);
 	packer.queue.monitor = allo_monitor_new();
 	allo_jobs_open(&packer.jobs, run_work, packer.queue.monitor ? allo_cpu_count() : 0);
 	return write_head(&packer, err) && write_tables(&packer, err) &&
-	       write_threads(&packer, err) && pack_events(&packer, err) &&
+	       write_threads(&packer, err) && write_sums(&packer, err) &&
+	       pack_events(&packer, err) &&
 	       (!names || allo_name_tables_write(names, &packer.chunks, err)) &&
 	       write_trailer(&packer, err);
 }

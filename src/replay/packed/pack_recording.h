@@ -5,8 +5,8 @@
 #define ALLO_REPLAY_PACK_RECORDING_H
 
 #include "base/error.h"
-#include "base/input.h"
-#include "base/output.h"
+#include "base/io/input.h"
+#include "base/io/output.h"
 
 /* Packs a raw recording.  The output appears when it is complete and replaces a file of that name;
  * the raw recording stays.  `progress` may be NULL. */

@@ -3,11 +3,12 @@
 
 #include "base/assert.h"
 #include "base/defer.h"
+#include "base/io/zstd_frame.h"
 #include "base/trust.h"
-#include "base/zstd_frame.h"
 #include "replay/packed/event_columns.h"
 #include "replay/packed/packed_trailer.h"
-#include "replay/recording_internal.h"
+#include "replay/recording/recording_internal.h"
+#include "replay/ring/earlier.h"
 #include "wire/packed.h"
 
 #include <stdlib.h>
@@ -108,8 +109,8 @@ bool allo_packed_load(struct allo_recording *recording, const struct allo_piece 
 	return !allo_failed(err);
 }
 
-bool allo_packed_load_names(struct allo_recording *recording, const struct allo_name_chunk *chunk,
-			    struct allo_piece_bytes *bytes, struct allo_error *err)
+bool allo_packed_load_plain(struct allo_recording *recording, const struct allo_plain_chunk *chunk,
+			    uint32_t kind, struct allo_piece_bytes *bytes, struct allo_error *err)
 {
 	struct allo_chunk head;
 
@@ -117,7 +118,7 @@ bool allo_packed_load_names(struct allo_recording *recording, const struct allo_
 	if (!allo_vec_reserve(&bytes->bytes, (size_t)chunk->raw_len + 1))
 		return allo_fail_memory(err);
 	return allo_packed_read_chunk(recording, chunk->offset, &head, err) &&
-	       head.raw_len == chunk->raw_len && head.kind == ALLO_CHUNK_NAMES &&
+	       head.raw_len == chunk->raw_len && head.kind == kind &&
 	       unpack_chunk(recording, chunk->offset, &head, bytes, err);
 }
 
@@ -128,6 +129,11 @@ bool allo_packed_load_names(struct allo_recording *recording, const struct allo_
  */
 static const uint64_t tables_ratio = 100, tables_least = 16 << 20;   /* bytes */
 static const uint64_t events_ratio = 4096, events_least = 256 << 20; /* events */
+
+uint64_t allo_packed_tables_most(const struct allo_recording *recording)
+{
+	return allo_trust_limit(recording->source.stored, tables_ratio, tables_least);
+}
 
 static bool fail_chunk(const struct allo_recording *recording, uint64_t offset, uint64_t most,
 		       const char *what, struct allo_error *err)
@@ -142,6 +148,7 @@ static bool fail_chunk(const struct allo_recording *recording, uint64_t offset, 
 static bool is_unpacked(const struct allo_chunk *chunk)
 {
 	return chunk->kind == ALLO_STREAM_STACKS || chunk->kind == ALLO_STREAM_FACTS ||
+	       chunk->kind == ALLO_CHUNK_SUMS ||
 	       (chunk->kind >= ALLO_CHUNK_HEAD && chunk->kind <= ALLO_CHUNK_NAMES &&
 		chunk->kind != ALLO_CHUNK_TRAILER);
 }
@@ -158,7 +165,7 @@ static bool count_chunk(struct allo_recording *recording, uint64_t offset,
 		return recording->chunk_events <= most ||
 		       fail_chunk(recording, offset, most, "events", err);
 	}
-	most = allo_trust_limit(stored, tables_ratio, tables_least);
+	most = allo_packed_tables_most(recording);
 	recording->chunk_table_bytes += chunk->raw_len;
 	return recording->chunk_table_bytes <= most ||
 	       fail_chunk(recording, offset, most, "bytes of tables", err);
@@ -201,12 +208,25 @@ static bool add_events(struct allo_recording *recording, uint64_t offset,
 	return allo_vec_append(&recording->event_chunks, &events, 1) || allo_fail_memory(err);
 }
 
-static bool add_names(struct allo_recording *recording, uint64_t offset,
+static bool add_plain(struct allo_recording *recording, uint64_t offset,
 		      const struct allo_chunk *chunk, struct allo_error *err)
 {
-	struct allo_name_chunk names = { .offset = offset, .raw_len = chunk->raw_len };
+	struct allo_plain_chunk plain = { offset, chunk->raw_len, chunk->packed_len };
 
-	return allo_vec_append(&recording->name_chunks, &names, 1) || allo_fail_memory(err);
+	return (chunk->kind == ALLO_CHUNK_NAMES
+			? allo_vec_append(&recording->name_chunks, &plain, 1)
+		: chunk->kind == ALLO_CHUNK_SUMS
+			? allo_vec_append(&recording->sum_chunks, &plain, 1)
+			: allo_vec_append(&recording->index_chunks, &plain, 1)) ||
+	       allo_fail_memory(err);
+}
+
+/* Names and indexes come and go; the content stays. */
+static void hash_content(struct allo_recording *recording, const struct allo_chunk *chunk)
+{
+	if (is_unpacked(chunk) && chunk->kind != ALLO_CHUNK_NAMES)
+		recording->content_hash = XXH64(&chunk->hash, sizeof(chunk->hash),
+						recording->content_hash);
 }
 
 static bool add_threads(struct allo_recording *recording, struct allo_text bytes,
@@ -259,6 +279,7 @@ static bool take_chunk(struct allo_recording *recording, uint64_t offset,
 {
 	if (is_unpacked(chunk) && !count_chunk(recording, offset, chunk, err))
 		return false;
+	hash_content(recording, chunk);
 	switch (chunk->kind) {
 	case ALLO_CHUNK_HEAD:
 	case ALLO_CHUNK_THREADS:
@@ -269,7 +290,9 @@ static bool take_chunk(struct allo_recording *recording, uint64_t offset,
 	case ALLO_CHUNK_EVENTS:
 		return add_events(recording, offset, chunk, err);
 	case ALLO_CHUNK_NAMES:
-		return add_names(recording, offset, chunk, err);
+	case ALLO_CHUNK_INDEX:
+	case ALLO_CHUNK_SUMS:
+		return add_plain(recording, offset, chunk, err);
 	default:
 		return true; /* the trailer, or a kind of a later version */
 	}
@@ -289,21 +312,40 @@ static bool scan_chunks(struct allo_recording *recording, struct allo_error *err
 	return !allo_failed(err);
 }
 
-/* Reads the trailer.  False if there is none or it is damaged. */
-static bool load_trailer(struct allo_recording *recording, struct allo_piece_bytes *bytes,
-			 struct allo_error *err)
+/* The end of the recording by its chunks, for a file in which more bytes follow; the size of the
+ * file if there is none. */
+static uint64_t find_end(const struct allo_recording *recording, struct allo_error *err)
+{
+	uint64_t at = sizeof(struct allo_packed_head);
+	struct allo_packed_end end;
+	struct allo_chunk chunk;
+	size_t got;
+
+	while (allo_packed_read_chunk(recording, at, &chunk, err))
+		at += sizeof(chunk) + chunk.packed_len;
+	if (allo_failed(err) || at >= recording->size ||
+	    !allo_random_access_read(&recording->source, at, &end, sizeof(end), &got, err) ||
+	    got < sizeof(end) || memcmp(end.magic, ALLO_PACKED_END_MAGIC, sizeof(end.magic)) != 0)
+		return recording->size;
+	return at + sizeof(end);
+}
+
+/* Reads the trailer that ends at `size`.  False if there is none or it is damaged. */
+static bool load_trailer(struct allo_recording *recording, uint64_t size,
+			 struct allo_piece_bytes *bytes, struct allo_error *err)
 {
 	struct allo_packed_end end;
 	struct allo_chunk chunk;
 	size_t got;
 
-	if (recording->size < sizeof(end) ||
-	    !allo_random_access_read(&recording->source, recording->size - sizeof(end), &end,
-				     sizeof(end), &got, err) ||
+	if (size < sizeof(end) ||
+	    !allo_random_access_read(&recording->source, size - sizeof(end), &end, sizeof(end),
+				     &got, err) ||
 	    got < sizeof(end) || memcmp(end.magic, ALLO_PACKED_END_MAGIC, sizeof(end.magic)) != 0 ||
-	    end.trailer >= recording->size ||
-	    !allo_packed_read_chunk(recording, end.trailer, &chunk, err) ||
-	    chunk.kind != ALLO_CHUNK_TRAILER || !count_chunk(recording, end.trailer, &chunk, err))
+	    end.trailer >= size || !allo_packed_read_chunk(recording, end.trailer, &chunk, err) ||
+	    chunk.kind != ALLO_CHUNK_TRAILER ||
+	    size - end.trailer != sizeof(chunk) + chunk.packed_len + sizeof(end) ||
+	    !count_chunk(recording, end.trailer, &chunk, err))
 		return false;
 	if (!allo_vec_reserve(&bytes->bytes, (size_t)chunk.raw_len + 1))
 		return allo_fail_memory(err);
@@ -347,37 +389,88 @@ static bool check_packed_head(struct allo_recording *recording, struct allo_erro
 	if (head.byte_order != ALLO_BYTE_ORDER)
 		return allo_fail(err, ALLO_FORMAT, pos,
 				 "was recorded on a machine of another byte order");
-	if (head.version < ALLO_PACKED_OLDEST || head.version > ALLO_PACKED_VERSION) {
+	if (head.version < ALLO_PACKED_OLDEST || head.version > ALLO_PACKED_WITH_SUMS) {
 		allo_fail(err, ALLO_FORMAT, pos,
 			  "is a packed recording of version %u; this allo reads %d to %d",
-			  head.version, ALLO_PACKED_OLDEST, ALLO_PACKED_VERSION);
+			  head.version, ALLO_PACKED_OLDEST, ALLO_PACKED_WITH_SUMS);
 		return allo_hint(err, "read it with the allo that packed it, or a newer one");
 	}
 	recording->packed_version = head.version;
 	return true;
 }
 
-bool allo_packed_open(struct allo_recording *recording, struct allo_error *err)
+/* Takes all chunks by a trailer. */
+static bool open_by_trailer(struct allo_recording *recording, uint64_t size, struct allo_error *err)
 {
 	ALLO_DEFER(allo_piece_bytes_done) struct allo_piece_bytes trailer = { 0 };
 
-	if (!check_packed_head(recording, err))
-		return false;
-	if (load_trailer(recording, &trailer, err) &&
-	    take_trailer(recording,
-			 (struct allo_text){ (const char *)trailer.bytes.at, trailer.bytes.len },
-			 err))
-		return true;
-	if (allo_failed(err))
-		return false;
+	return load_trailer(recording, size, &trailer, err) &&
+	       take_trailer(recording,
+			    (struct allo_text){ (const char *)trailer.bytes.at, trailer.bytes.len },
+			    err);
+}
+
+/* Forgets the chunks of an invalid trailer. */
+static void forget_chunks(struct allo_recording *recording)
+{
 	free(recording->stored_summary);
 	recording->stored_summary = NULL;
 	recording->pieces.len = recording->event_chunks.len = recording->streams.len = 0;
-	recording->name_chunks.len = recording->arguments.len = 0;
+	recording->name_chunks.len = recording->index_chunks.len = recording->arguments.len = 0;
+	recording->sum_chunks.len = 0;
+	recording->content_hash = 0;
 	recording->chunk_table_bytes = recording->chunk_events = 0;
 	recording->head_bytes = (struct allo_text){ 0 };
+	recording->gaps = (struct allo_gaps){ 0 };
+}
+
+bool allo_packed_open(struct allo_recording *recording, struct allo_error *err)
+{
+	uint64_t end;
+
+	if (!check_packed_head(recording, err))
+		return false;
+	if (open_by_trailer(recording, recording->size, err))
+		return true;
+	forget_chunks(recording);
+	end = allo_failed(err) ? recording->size : find_end(recording, err);
+	if (end < recording->size && open_by_trailer(recording, end, err)) {
+		recording->trailing = recording->size - end;
+		return true;
+	}
+	if (allo_failed(err))
+		return false;
+	forget_chunks(recording);
 	recording->gaps = (struct allo_gaps){ .is_cut = true, .has_no_trailer = true };
 	return scan_chunks(recording, err);
+}
+
+/* Sums. */
+
+bool allo_packed_load_sums(struct allo_recording *recording, struct allo_error *err)
+{
+	ALLO_DEFER(allo_piece_bytes_done) struct allo_piece_bytes piece = { 0 };
+	allo_earlier_bytes all = { 0 };
+	bool ok = true;
+
+	for (size_t i = 0; i < recording->sum_chunks.len && ok; i++)
+		ok = allo_packed_load_plain(recording, &recording->sum_chunks.at[i],
+					    ALLO_CHUNK_SUMS, &piece, err) &&
+		     (allo_vec_append(&all, piece.bytes.at, piece.bytes.len) ||
+		      allo_fail_memory(err));
+	if (ok)
+		recording->earlier = allo_earlier_read(
+			(struct allo_text){ (const char *)all.at, all.len }, err);
+	allo_vec_done(&all);
+	/* Kept blocks are among the events. */
+	if (recording->earlier &&
+	    (recording->earlier->kept.len > 0 || recording->earlier->starts.len > 0)) {
+		allo_earlier_free(recording->earlier);
+		recording->earlier = NULL;
+	}
+	if (!allo_failed(err) && !recording->earlier)
+		allo_recording_damage(recording, recording->sum_chunks.at[0].offset, 1);
+	return !allo_failed(err);
 }
 
 /* Events. */
@@ -385,9 +478,9 @@ bool allo_packed_open(struct allo_recording *recording, struct allo_error *err)
 static size_t column_count(uint32_t version)
 {
 	static const size_t counts[] = { ALLO_COLUMNS_WITHOUT_NOTES, ALLO_COLUMNS_WITHOUT_MODEL,
-					 ALLO_COLUMNS };
+					 ALLO_COLUMNS, ALLO_COLUMNS, ALLO_COLUMNS };
 
-	ALLO_ASSERT(version >= ALLO_PACKED_OLDEST && version <= ALLO_PACKED_VERSION);
+	ALLO_ASSERT(version >= ALLO_PACKED_OLDEST && version <= ALLO_PACKED_WITH_SUMS);
 	return counts[version - ALLO_PACKED_OLDEST];
 }
 

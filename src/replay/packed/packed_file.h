@@ -4,7 +4,7 @@
 #ifndef ALLO_REPLAY_PACKED_FILE_H
 #define ALLO_REPLAY_PACKED_FILE_H
 
-#include "replay/event_stream.h"
+#include "replay/events/event_stream.h"
 
 bool allo_is_packed(struct allo_text head);
 
@@ -15,9 +15,12 @@ bool allo_packed_open(struct allo_recording *recording, struct allo_error *err);
 bool allo_packed_load(struct allo_recording *recording, const struct allo_piece *piece,
 		      struct allo_piece_bytes *bytes, struct allo_error *err);
 
-/* Loads a chunk of names into bytes->bytes; false if it is damaged, and on failure. */
-bool allo_packed_load_names(struct allo_recording *recording, const struct allo_name_chunk *chunk,
-			    struct allo_piece_bytes *bytes, struct allo_error *err);
+/* Loads a chunk of a kind into bytes->bytes; false if it is damaged, and on failure. */
+bool allo_packed_load_plain(struct allo_recording *recording, const struct allo_plain_chunk *chunk,
+			    uint32_t kind, struct allo_piece_bytes *bytes, struct allo_error *err);
+
+/* The most bytes that tables of a file may have once they are unpacked. */
+uint64_t allo_packed_tables_most(const struct allo_recording *recording);
 
 struct allo_chunk;
 
@@ -26,6 +29,9 @@ bool allo_packed_read_chunk(const struct allo_recording *recording, uint64_t off
 			    struct allo_chunk *chunk, struct allo_error *err);
 
 void allo_packed_close(struct allo_recording *recording);
+
+/* Reads the sums that precede the events (replay/ring/earlier.h). */
+bool allo_packed_load_sums(struct allo_recording *recording, struct allo_error *err);
 
 /* The events of a packed recording, which are stored in time order.  NULL when memory is short. */
 struct allo_packed_events *allo_packed_events_new(const struct allo_recording *recording,

@@ -34,7 +34,7 @@ static const size_t numbers[] = {
 	SUMMARY(missing_pages),
 	SUMMARY(duration_ns),
 	SUMMARY(file_bytes),
-	SUMMARY(counts.lost_blocks),
+	SUMMARY(counts.lost_pages),
 	SUMMARY(counts.guessed_frames),
 	SUMMARY(counts.failed_stacks),
 	SUMMARY(counts.cut_stacks),
@@ -51,12 +51,13 @@ static const size_t numbers[] = {
 	SUMMARY(own_events),
 	SUMMARY(own_units),
 	SUMMARY(recorded_allocations),
-	SUMMARY(resident.live_bytes), /* may be missing in any version */
+	SUMMARY(resident.live_bytes), /* from here on may be missing in any version */
+	SUMMARY(written_pages),
 };
 
 enum {
 	NUMBERS = sizeof(numbers) / sizeof(*numbers),
-	NUMBERS_3 = NUMBERS - 1, /* of version 3 */
+	NUMBERS_3 = NUMBERS - 2, /* of version 3 */
 	NUMBERS_LEAST = NUMBERS_3 - 4,
 };
 

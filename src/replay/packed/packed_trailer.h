@@ -11,7 +11,7 @@
 
 #include "base/text.h"
 #include "base/vec.h"
-#include "replay/recording.h"
+#include "replay/recording/recording.h"
 #include "replay/summary.h"
 #include "wire/packed.h"
 

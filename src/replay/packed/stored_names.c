@@ -1,3 +1,7 @@
+/*
+ * stored_names.c - tables of functions, files and lines, which frames refer to by module and
+ * address.
+ */
 #include "replay/packed/stored_names.h"
 
 #include "base/assert.h"
@@ -148,9 +152,9 @@ bool allo_stored_names_use(struct allo_recording *recording, struct allo_profile
 	bool ok = recording->name_chunks.len == 0 || find_places(&unnamed, profile, false, err);
 
 	for (size_t i = 0; i < recording->name_chunks.len && ok; i++) {
-		const struct allo_name_chunk *chunk = &recording->name_chunks.at[i];
+		const struct allo_plain_chunk *chunk = &recording->name_chunks.at[i];
 
-		if (!allo_packed_load_names(recording, chunk, &bytes, err) ||
+		if (!allo_packed_load_plain(recording, chunk, ALLO_CHUNK_NAMES, &bytes, err) ||
 		    !use_table(profile,
 			       (struct allo_text){ (const char *)bytes.bytes.at, bytes.bytes.len },
 			       &unnamed, choice, err))
@@ -253,13 +257,13 @@ static bool fail_damaged(const struct allo_recording *recording, uint64_t offset
 {
 	allo_fail(err, ALLO_FORMAT,
 		  (struct allo_pos){ .file = recording->name, .byte = offset + 1 },
-		  "is damaged or cut; names can be stored in complete recordings only");
+		  "is damaged or cut; only complete recordings take names or an index");
 	return allo_hint(err, "'allo verify' lists the damage");
 }
 
-static bool copy_chunk(struct allo_recording *recording, uint64_t offset,
-		       const struct allo_chunk *chunk, struct allo_piece_bytes *bytes,
-		       struct allo_chunk_writer *writer, struct allo_error *err)
+bool allo_recording_copy_chunk(struct allo_recording *recording, uint64_t offset,
+			       const struct allo_chunk *chunk, struct allo_piece_bytes *bytes,
+			       struct allo_chunk_writer *writer, struct allo_error *err)
 {
 	size_t got;
 
@@ -274,9 +278,15 @@ static bool copy_chunk(struct allo_recording *recording, uint64_t offset,
 	return allo_chunk_write(writer, chunk, bytes->packed.at, err);
 }
 
-/* Copies all chunks, also those of unknown kinds, but no names and no trailer. */
-static bool copy_chunks(struct allo_recording *recording, struct allo_chunk_writer *writer,
-			struct allo_error *err)
+static bool is_copied(const struct allo_chunk *chunk, unsigned parts)
+{
+	return chunk->kind == ALLO_CHUNK_NAMES   ? parts & ALLO_COPY_NAMES
+	       : chunk->kind == ALLO_CHUNK_INDEX ? parts & ALLO_COPY_INDEX
+						 : true;
+}
+
+bool allo_recording_copy_chunks(struct allo_recording *recording, unsigned parts,
+				struct allo_chunk_writer *writer, struct allo_error *err)
 {
 	ALLO_DEFER(allo_piece_bytes_done) struct allo_piece_bytes bytes = { 0 };
 	uint64_t at = sizeof(struct allo_packed_head);
@@ -287,8 +297,8 @@ static bool copy_chunks(struct allo_recording *recording, struct allo_chunk_writ
 			return allo_failed(err) ? false : fail_damaged(recording, at, err);
 		if (chunk.kind == ALLO_CHUNK_TRAILER)
 			return true;
-		if (chunk.kind != ALLO_CHUNK_NAMES &&
-		    !copy_chunk(recording, at, &chunk, &bytes, writer, err))
+		if (is_copied(&chunk, parts) &&
+		    !allo_recording_copy_chunk(recording, at, &chunk, &bytes, writer, err))
 			return false;
 		at += sizeof(chunk) + chunk.packed_len;
 		allo_recording_add_progress(recording, sizeof(chunk) + chunk.packed_len);
@@ -297,7 +307,8 @@ static bool copy_chunks(struct allo_recording *recording, struct allo_chunk_writ
 
 static bool copy_named(struct allo_recording *recording, const char *out_path,
 		       const struct allo_output_options *output,
-		       const struct allo_name_tables *tables, struct allo_error *err)
+		       const struct allo_name_tables *tables, unsigned parts,
+		       struct allo_error *err)
 {
 	ALLO_DEFER(allo_chunk_writer_done) struct allo_chunk_writer writer = { .out.fd = -1 };
 
@@ -306,7 +317,7 @@ static bool copy_named(struct allo_recording *recording, const char *out_path,
 	if (!allo_output_open(&writer.out, out_path, output, err))
 		return false;
 	allo_chunk_writer_begin(&writer, recording->packed_version);
-	return copy_chunks(recording, &writer, err) &&
+	return allo_recording_copy_chunks(recording, parts, &writer, err) &&
 	       allo_name_tables_write(tables, &writer, err) &&
 	       allo_chunk_writer_finish(&writer, recording->name, recording->stored_summary,
 					&recording->stored_gaps, err);
@@ -314,7 +325,7 @@ static bool copy_named(struct allo_recording *recording, const char *out_path,
 
 bool allo_recording_store_names(const char *path, const char *out_path,
 				const struct allo_output_options *output,
-				const struct allo_name_tables *tables,
+				const struct allo_name_tables *tables, unsigned parts,
 				const struct allo_progress *progress, struct allo_error *err)
 {
 	ALLO_DEFER(allo_recording_close) struct allo_recording recording = { 0 };
@@ -322,6 +333,6 @@ bool allo_recording_store_names(const char *path, const char *out_path,
 	if (!allo_recording_open_file(&recording, path, progress, err))
 		return false;
 	if (recording.is_packed)
-		return copy_named(&recording, out_path, output, tables, err);
+		return copy_named(&recording, out_path, output, tables, parts, err);
 	return allo_recording_pack_named(path, out_path, output, tables, progress, err);
 }

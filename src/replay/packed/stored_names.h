@@ -7,9 +7,9 @@
 #ifndef ALLO_REPLAY_STORED_NAMES_H
 #define ALLO_REPLAY_STORED_NAMES_H
 
-#include "base/output.h"
+#include "base/io/output.h"
 #include "profile/name_table.h"
-#include "replay/recording.h"
+#include "replay/recording/recording.h"
 
 enum allo_stored_choice {
 	ALLO_STORED_ALL,
@@ -40,7 +40,24 @@ void allo_name_tables_done(struct allo_name_tables *tables);
 bool allo_name_tables_of(struct allo_name_tables *tables, const struct allo_profile *profile,
 			 struct allo_error *err);
 
+struct allo_chunk;
 struct allo_chunk_writer;
+
+/* Copies a chunk of a packed recording as it is.  Fails if it is damaged. */
+bool allo_recording_copy_chunk(struct allo_recording *recording, uint64_t offset,
+			       const struct allo_chunk *chunk, struct allo_piece_bytes *bytes,
+			       struct allo_chunk_writer *writer, struct allo_error *err);
+
+/* Parts that copies may have or lack. */
+enum allo_copied_part {
+	ALLO_COPY_NAMES = 1,
+	ALLO_COPY_INDEX = 2,
+};
+
+/* Copies all chunks but the trailer, also those of unknown kinds.  Of names and index, only what
+ * `parts` has (enum allo_copied_part).  Fails if one is damaged. */
+bool allo_recording_copy_chunks(struct allo_recording *recording, unsigned parts,
+				struct allo_chunk_writer *writer, struct allo_error *err);
 
 /* Writes a chunk for each table. */
 bool allo_name_tables_write(const struct allo_name_tables *tables, struct allo_chunk_writer *writer,
@@ -48,11 +65,12 @@ bool allo_name_tables_write(const struct allo_name_tables *tables, struct allo_c
 
 /*
  * Stores names in a recording and replaces stored ones.  `path` is raw or packed, `out_path`
- * becomes packed; both may be the same file.  Fails for a packed recording that is damaged or cut.
+ * becomes packed; both may be the same file.  `parts` is 0, or ALLO_COPY_INDEX if a stored index
+ * stays.  Fails for a packed recording that is damaged or cut.
  */
 bool allo_recording_store_names(const char *path, const char *out_path,
 				const struct allo_output_options *output,
-				const struct allo_name_tables *tables,
+				const struct allo_name_tables *tables, unsigned parts,
 				const struct allo_progress *progress, struct allo_error *err);
 
 #endif

@@ -9,7 +9,7 @@ with sized as (
 			else 9223372036854775807 end as up_to
 	from allocation
 )
-select case when up_to = 9223372036854775807 then 'more' else 'up to ' || cast(up_to as text) end as size,
+select case when up_to = 9223372036854775807 then 'more' else 'up to ' || cast(up_to as text) end as block_size,
 	cast(round(sum(weight)) as bigint) as blocks,
 	cast(round(sum(size * weight)) as bigint) as bytes,
 	cast(round(sum(case when free_ns = 9223372036854775807 then size * weight else 0 end)) as bigint)

@@ -1,6 +1,9 @@
 PRAGMA foreign_keys=OFF;
 BEGIN TRANSACTION;
-CREATE TABLE meta(key text primary key, value text not null) without rowid;
+CREATE TABLE meta(
+	key text primary key,
+	value text not null
+) without rowid;
 INSERT INTO meta VALUES('allo version','');
 INSERT INTO meta VALUES('format','allo');
 INSERT INTO meta VALUES('period','1');
@@ -22,7 +25,11 @@ CREATE TABLE process(
 	peak integer not null
 );
 INSERT INTO process VALUES(1,4711,4700,'server --port 80','/usr/bin/server','/srv','box','exit','ns',1700000000000000000,999000,40000);
-CREATE TABLE module(id integer primary key, path text not null, build_id text not null);
+CREATE TABLE module(
+	id integer primary key,
+	path text not null,
+	build_id text not null
+);
 INSERT INTO module VALUES(0,'','');
 INSERT INTO module VALUES(5530247974425067628,'/usr/bin/server','deadbeef');
 CREATE TABLE function(
@@ -75,50 +82,6 @@ CREATE TABLE thread(
 );
 INSERT INTO thread VALUES(1,1,4711,'server');
 INSERT INTO thread VALUES(2,1,4712,'worker');
-CREATE TABLE allocation(
-	id integer primary key,
-	stack integer not null,
-	size integer not null,
-	alloc_ns integer not null,
-	free_ns integer not null,
-	alloc_thread integer not null,
-	free_thread integer not null,
-	address integer not null,
-	is_temporary integer not null,
-	is_resized_on integer not null,
-	first_ns integer,
-	first_stack integer,
-	labels integer not null,
-	weight numeric not null
-);
-INSERT INTO allocation VALUES(1,8973344668833372305,64,2048,39168,1,1,0,0,1,NULL,NULL,0,1);
-INSERT INTO allocation VALUES(2,2751048029325865940,1009,9216,49408,1,2,0,0,0,NULL,NULL,0,1);
-INSERT INTO allocation VALUES(3,2751048029325865940,1009,9984,50048,1,2,0,0,0,NULL,NULL,0,1);
-INSERT INTO allocation VALUES(4,2751048029325865940,1009,11008,50944,1,2,0,0,0,NULL,NULL,0,1);
-INSERT INTO allocation VALUES(5,2751048029325865940,1009,12032,51968,1,2,0,0,0,NULL,NULL,0,1);
-INSERT INTO allocation VALUES(6,2751048029325865940,1009,13056,52992,1,2,0,0,0,NULL,NULL,0,1);
-INSERT INTO allocation VALUES(7,2751048029325865940,1009,13952,54016,1,2,0,0,0,NULL,NULL,0,1);
-INSERT INTO allocation VALUES(8,2751048029325865940,1009,14976,55040,1,2,0,0,0,NULL,NULL,0,1);
-INSERT INTO allocation VALUES(9,2751048029325865940,1009,16000,56064,1,2,0,0,0,NULL,NULL,0,1);
-INSERT INTO allocation VALUES(10,2751048029325865940,1009,17024,56960,1,2,0,0,0,NULL,NULL,0,1);
-INSERT INTO allocation VALUES(11,2751048029325865940,1009,18048,57984,1,2,0,0,0,NULL,NULL,0,1);
-INSERT INTO allocation VALUES(12,2751048029325865940,1009,18944,59008,1,2,0,0,0,NULL,NULL,0,1);
-INSERT INTO allocation VALUES(13,2751048029325865940,1009,19968,60032,1,2,0,0,0,NULL,NULL,0,1);
-INSERT INTO allocation VALUES(14,2751048029325865940,1009,20992,61056,1,2,0,0,0,NULL,NULL,0,1);
-INSERT INTO allocation VALUES(15,2751048029325865940,1009,22016,61952,1,2,0,0,0,NULL,NULL,0,1);
-INSERT INTO allocation VALUES(16,2751048029325865940,1009,23040,62976,1,2,0,0,0,NULL,NULL,0,1);
-INSERT INTO allocation VALUES(17,2751048029325865940,1009,24064,64000,1,2,0,0,0,NULL,NULL,0,1);
-INSERT INTO allocation VALUES(18,2751048029325865940,1009,24960,65024,1,2,0,0,0,NULL,NULL,0,1);
-INSERT INTO allocation VALUES(19,2751048029325865940,1009,25984,66048,1,2,0,0,0,NULL,NULL,0,1);
-INSERT INTO allocation VALUES(20,2751048029325865940,1009,27008,66944,1,2,0,0,0,NULL,NULL,0,1);
-INSERT INTO allocation VALUES(21,2751048029325865940,1009,28032,67968,1,2,0,0,0,NULL,NULL,0,1);
-INSERT INTO allocation VALUES(22,8973344668833372305,128,39168,80256,1,1,0,0,1,2048,8973344668833372305,0,1);
-INSERT INTO allocation VALUES(23,8541956748897406615,7,89216,91008,2,2,0,1,0,NULL,NULL,0,1);
-INSERT INTO allocation VALUES(24,0,5,1024,9223372036854775807,1,0,0,0,0,NULL,NULL,0,1);
-INSERT INTO allocation VALUES(25,2751048029325865940,1009,29056,9223372036854775807,1,0,0,0,0,NULL,NULL,0,1);
-INSERT INTO allocation VALUES(26,2751048029325865940,1009,29952,9223372036854775807,1,0,0,0,0,NULL,NULL,0,1);
-INSERT INTO allocation VALUES(27,2751048029325865940,1009,30976,9223372036854775807,1,0,0,0,0,NULL,NULL,0,1);
-INSERT INTO allocation VALUES(28,8973344668833372305,32,80256,9223372036854775807,1,0,0,0,0,2048,8973344668833372305,0,1);
 CREATE TABLE metric(
 	id integer primary key,
 	name text not null,
@@ -136,6 +99,14 @@ INSERT INTO metric VALUES(7,'end_blocks','count','live when recording ended',1);
 INSERT INTO metric VALUES(8,'end_bytes','bytes','live when recording ended',1);
 INSERT INTO metric VALUES(9,'lifetime','nanoseconds','total lifetime of all blocks',1);
 INSERT INTO metric VALUES(10,'temporary_blocks','count','freed before the next allocation',1);
+CREATE TABLE label(
+	id integer primary key,
+	labels integer not null,
+	name text not null,
+	text text not null,
+	number integer not null,
+	unit text not null
+);
 CREATE TABLE sample(
 	id integer primary key,
 	stack integer not null,
@@ -180,14 +151,6 @@ INSERT INTO sample VALUES(30,8541956748897406615,3,1,0,0,0,0,0.0);
 INSERT INTO sample VALUES(31,8541956748897406615,4,7,0,0,0,0,0.0);
 INSERT INTO sample VALUES(32,8541956748897406615,9,1792,0,0,0,0,0.0);
 INSERT INTO sample VALUES(33,8541956748897406615,10,1,0,0,0,0,0.0);
-CREATE TABLE label(
-	id integer primary key,
-	labels integer not null,
-	name text not null,
-	text text not null,
-	number integer not null,
-	unit text not null
-);
 CREATE TABLE marker(
 	id integer primary key,
 	process integer not null,
@@ -195,49 +158,102 @@ CREATE TABLE marker(
 	ns integer not null,
 	name text not null
 );
+CREATE TABLE allocation(
+	id integer primary key,
+	stack integer not null,
+	size integer not null,
+	alloc_ns integer not null,
+	free_ns integer not null,
+	alloc_thread integer not null,
+	free_thread integer not null,
+	address integer not null,
+	is_temporary integer not null,
+	is_resized_on integer not null,
+	first_ns integer,
+	first_stack integer,
+	labels integer not null,
+	weight numeric not null
+);
+INSERT INTO allocation VALUES(1,8973344668833372305,64,2048,39168,1,1,0,0,1,NULL,NULL,0,1);
+INSERT INTO allocation VALUES(2,2751048029325865940,1009,9216,49408,1,2,0,0,0,NULL,NULL,0,1);
+INSERT INTO allocation VALUES(3,2751048029325865940,1009,9984,50048,1,2,0,0,0,NULL,NULL,0,1);
+INSERT INTO allocation VALUES(4,2751048029325865940,1009,11008,50944,1,2,0,0,0,NULL,NULL,0,1);
+INSERT INTO allocation VALUES(5,2751048029325865940,1009,12032,51968,1,2,0,0,0,NULL,NULL,0,1);
+INSERT INTO allocation VALUES(6,2751048029325865940,1009,13056,52992,1,2,0,0,0,NULL,NULL,0,1);
+INSERT INTO allocation VALUES(7,2751048029325865940,1009,13952,54016,1,2,0,0,0,NULL,NULL,0,1);
+INSERT INTO allocation VALUES(8,2751048029325865940,1009,14976,55040,1,2,0,0,0,NULL,NULL,0,1);
+INSERT INTO allocation VALUES(9,2751048029325865940,1009,16000,56064,1,2,0,0,0,NULL,NULL,0,1);
+INSERT INTO allocation VALUES(10,2751048029325865940,1009,17024,56960,1,2,0,0,0,NULL,NULL,0,1);
+INSERT INTO allocation VALUES(11,2751048029325865940,1009,18048,57984,1,2,0,0,0,NULL,NULL,0,1);
+INSERT INTO allocation VALUES(12,2751048029325865940,1009,18944,59008,1,2,0,0,0,NULL,NULL,0,1);
+INSERT INTO allocation VALUES(13,2751048029325865940,1009,19968,60032,1,2,0,0,0,NULL,NULL,0,1);
+INSERT INTO allocation VALUES(14,2751048029325865940,1009,20992,61056,1,2,0,0,0,NULL,NULL,0,1);
+INSERT INTO allocation VALUES(15,2751048029325865940,1009,22016,61952,1,2,0,0,0,NULL,NULL,0,1);
+INSERT INTO allocation VALUES(16,2751048029325865940,1009,23040,62976,1,2,0,0,0,NULL,NULL,0,1);
+INSERT INTO allocation VALUES(17,2751048029325865940,1009,24064,64000,1,2,0,0,0,NULL,NULL,0,1);
+INSERT INTO allocation VALUES(18,2751048029325865940,1009,24960,65024,1,2,0,0,0,NULL,NULL,0,1);
+INSERT INTO allocation VALUES(19,2751048029325865940,1009,25984,66048,1,2,0,0,0,NULL,NULL,0,1);
+INSERT INTO allocation VALUES(20,2751048029325865940,1009,27008,66944,1,2,0,0,0,NULL,NULL,0,1);
+INSERT INTO allocation VALUES(21,2751048029325865940,1009,28032,67968,1,2,0,0,0,NULL,NULL,0,1);
+INSERT INTO allocation VALUES(22,8973344668833372305,128,39168,80256,1,1,0,0,1,2048,8973344668833372305,0,1);
+INSERT INTO allocation VALUES(23,8541956748897406615,7,89216,91008,2,2,0,1,0,NULL,NULL,0,1);
+INSERT INTO allocation VALUES(24,0,5,1024,9223372036854775807,1,0,0,0,0,NULL,NULL,0,1);
+INSERT INTO allocation VALUES(25,2751048029325865940,1009,29056,9223372036854775807,1,0,0,0,0,NULL,NULL,0,1);
+INSERT INTO allocation VALUES(26,2751048029325865940,1009,29952,9223372036854775807,1,0,0,0,0,NULL,NULL,0,1);
+INSERT INTO allocation VALUES(27,2751048029325865940,1009,30976,9223372036854775807,1,0,0,0,0,NULL,NULL,0,1);
+INSERT INTO allocation VALUES(28,8973344668833372305,32,80256,9223372036854775807,1,0,0,0,0,2048,8973344668833372305,0,1);
 CREATE INDEX stack_by_depth on stack(depth, number);
-CREATE VIEW allocations(alloc_after, dealloc_after, bt, size, addr, alloc_thread, dealloc_thread) as
-select alloc_ns / 1000000.0, case when free_ns < 9223372036854775807 then free_ns / 1000000.0 end,
+CREATE VIEW allocations(
+	alloc_after, dealloc_after, bt, size, addr, alloc_thread, dealloc_thread
+) as
+select alloc_ns / 1000000.0,
+	case when free_ns < 9223372036854775807 then free_ns / 1000000.0 end,
 	stack, size, address, alloc_thread, nullif(free_thread, 0)
 from allocation;
-CREATE VIEW backtraces(id, frame_no, file, line, sym) as
+CREATE VIEW stack_frame(stack, frame_no, frame) as
 with recursive inward(frame_no) as (
 	select 0 union all
-	select frame_no + 1 from inward where frame_no + 1 < (select max(depth) from stack)
+	select frame_no + 1 from inward
+	where frame_no + 1 < (select max(depth) from stack)
 )
-select s.id, i.frame_no, f.file, fr.line, f.name
+select s.id, i.frame_no, a.frame
 from stack s
 cross join inward i
 cross join stack a
-cross join frame fr
-cross join function f
 where s.is_sampled = 1
 	and i.frame_no < s.depth
 	and a.depth = s.depth - i.frame_no
 	and a.number = (
-		select max(n.number) from stack n where n.depth = s.depth - i.frame_no and n.number <= s.number
-	)
-	and fr.id = a.frame
+		select max(n.number) from stack n
+		where n.depth = s.depth - i.frame_no and n.number <= s.number
+	);
+CREATE VIEW backtraces(id, frame_no, file, line, sym) as
+select sf.stack, sf.frame_no, f.file, fr.line, f.name
+from stack_frame sf
+cross join frame fr
+cross join function f
+where fr.id = sf.frame
 	and f.id = fr.function;
 CREATE VIEW site as
 with sums as (
 	select stack,
-		sum(case when m.name = 'alloc_blocks' then value else 0 end) as alloc_blocks,
-		sum(case when m.name = 'alloc_bytes' then value else 0 end) as alloc_bytes,
-		sum(case when m.name = 'peak_blocks' then value else 0 end) as peak_blocks,
-		sum(case when m.name = 'peak_bytes' then value else 0 end) as peak_bytes,
-		sum(case when m.name = 'end_blocks' then value else 0 end) as end_blocks,
-		sum(case when m.name = 'end_bytes' then value else 0 end) as end_bytes,
-		sum(case when m.name = 'live_blocks' then value else 0 end) as live_blocks,
-		sum(case when m.name = 'live_bytes' then value else 0 end) as live_bytes,
-		sum(case when m.name = 'max_blocks' then value else 0 end) as max_blocks,
-		sum(case when m.name = 'max_bytes' then value else 0 end) as max_bytes,
-		sum(case when m.name = 'lifetime' then value else 0 end) as lifetime,
-		sum(case when m.name = 'temporary_blocks' then value else 0 end) as temporary_blocks
+		sum(iif(m.name = 'alloc_blocks', value, 0)) as alloc_blocks,
+		sum(iif(m.name = 'alloc_bytes', value, 0)) as alloc_bytes,
+		sum(iif(m.name = 'peak_blocks', value, 0)) as peak_blocks,
+		sum(iif(m.name = 'peak_bytes', value, 0)) as peak_bytes,
+		sum(iif(m.name = 'end_blocks', value, 0)) as end_blocks,
+		sum(iif(m.name = 'end_bytes', value, 0)) as end_bytes,
+		sum(iif(m.name = 'live_blocks', value, 0)) as live_blocks,
+		sum(iif(m.name = 'live_bytes', value, 0)) as live_bytes,
+		sum(iif(m.name = 'max_blocks', value, 0)) as max_blocks,
+		sum(iif(m.name = 'max_bytes', value, 0)) as max_bytes,
+		sum(iif(m.name = 'lifetime', value, 0)) as lifetime,
+		sum(iif(m.name = 'temporary_blocks', value, 0)) as temporary_blocks
 	from sample join metric m on m.id = sample.metric
 	group by stack
 )
-select sums.*, f.name as function, f.file as file, fr.line as line, m.path as module, lf.name as leaf
+select sums.*, f.name as function, f.file as file, fr.line as line,
+	m.path as module, lf.name as leaf
 from sums
 join stack s on s.id = sums.stack
 join stack c on c.id = s.site

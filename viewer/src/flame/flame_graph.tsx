@@ -6,15 +6,16 @@
  */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { callMenu } from "../call_actions.ts";
-import { formatChange, formatCount, formatShare, formatValue, plural } from "../format.ts";
+import { formatChange, formatCount, formatFactor, formatShare, formatValue, plural } from "../format.ts";
 import { matcherOf } from "../pattern.ts";
-import { metric, moduleName, session } from "../session.ts";
+import { ageUnit, metric, moduleName, session } from "../session.ts";
 import { cursorDetails, type Details, hoverDetails } from "../shell/details.tsx";
-import { openMenu } from "../shell/menu.tsx";
+import { useFirstFocus } from "../shell/first_focus.ts";
+import { isMenuKey, openMenu } from "../shell/menu.tsx";
 import { go } from "../state.ts";
 import { palette } from "../theme.ts";
 import { fitCanvas, useSize } from "../use_size.ts";
-import { colourTree } from "./colours.ts";
+import { ageText, colourTree } from "./colours.ts";
 import { childrenOf, findPath, hit, levelsOf, pathTo, type Tree } from "./layout.ts";
 import { FlamePainter, type FlamePicture, ROW, rowAt, rowTop } from "./painter.ts";
 
@@ -70,8 +71,9 @@ export function FlameGraph(props: FlameGraphProps) {
 	const { root, ancestors } = useMemo(() => viewOf(props), [tree, props.zoom]);
 	const rows = useMemo(() => levelsOf(tree, root) + ancestors.length, [tree, root, ancestors]);
 	const matches = useMemo(() => matchesOf(tree, search), [tree, search]);
+	useFirstFocus(scroller);
 	const colouring = useMemo(
-		() => colourTree(tree, colour, names, palette.value, moduleName),
+		() => colourTree(tree, colour, names, palette.value, moduleName, ageUnit() ?? "ns"),
 		[tree, colour, palette.value],
 	);
 	const cursor = findPath(tree, 0, cursorPath.current);
@@ -158,8 +160,7 @@ export function FlameGraph(props: FlameGraphProps) {
 				const next = keyTarget(event.key, tree, focused, root, isUpward);
 				if (event.key === "Enter") zoomTo(focused);
 				else if (event.key === "Backspace") props.onZoom(props.zoom.slice(0, -1));
-				else if (event.key === "ContextMenu" || (event.key === "F10" && event.shiftKey))
-					nodeMenu(props, focused, 80, 200, zoomTo, nameOf);
+				else if (isMenuKey(event)) nodeMenu(props, focused, 80, 200, zoomTo, nameOf);
 				else if (next !== undefined) moveTo(next);
 				else return;
 				event.preventDefault();
@@ -233,6 +234,10 @@ function nodeMenu(
 	openMenu({ x, y, title: nameOf(node), items: call === 0 ? items : [...items, ...callMenu(call)] });
 }
 
+/* "+1.20 MiB (new) against the base". */
+const changeText = (total: number, before: number, unit: string) =>
+	`${formatChange(total - before, unit)} (${formatFactor(total, before)}) against the base`;
+
 function describeNode(props: FlameGraphProps, node: number, nameOf: (node: number) => string): Details {
 	const { tree, whole } = props;
 	const { unit } = metric.peek();
@@ -252,7 +257,8 @@ function describeNode(props: FlameGraphProps, node: number, nameOf: (node: numbe
 	const parts = [`${formatValue(total, unit)}, ${formatShare(total, whole)} of all`];
 	if (node > 0) parts.push(`${formatShare(total, tree.total[tree.parent[node]!]!)} of its caller`);
 	parts.push(`own ${formatValue(self, unit)}`);
-	if (tree.before) parts.push(`${formatChange(total - tree.before[node]!, unit)} against the base`);
+	if (tree.before) parts.push(changeText(total, tree.before[node]!, unit));
+	if (tree.age) parts.push(ageText(tree.age[node]!, ageUnit() ?? "ns"));
 	if (call !== 0) parts.push(moduleName(module));
 	const line = tree.line[node]!;
 	const place =
@@ -271,7 +277,9 @@ function spoken(props: FlameGraphProps, node: number, nameOf: (node: number) => 
 	const { tree } = props;
 	const children = childrenOf(tree, node).length + (tree.leftOut[node] ?? 0);
 	const value = tree.total[node] ?? 0;
-	const numbers = `${formatValue(value, metric.peek().unit)}, ${formatShare(value, props.whole)} of all`;
+	const { unit } = metric.peek();
+	const change = tree.before ? `, ${changeText(value, tree.before[node] ?? 0, unit)}` : "";
+	const numbers = `${formatValue(value, unit)}, ${formatShare(value, props.whole)} of all${change}`;
 
 	return `${nameOf(node)}, ${numbers}, ${children === 1 ? "1 child" : `${children} children`}`;
 }

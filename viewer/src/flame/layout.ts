@@ -14,6 +14,7 @@ export interface Tree {
 	self: Float64Array;
 	total: Float64Array;
 	before: Float64Array | undefined; // totals of the base
+	age: Float64Array | undefined; // average age of the blocks; -1: there are none
 	leftOut: Uint32Array;
 	leftOutValue: Float64Array;
 	parent: Uint32Array;
@@ -71,6 +72,7 @@ export function layoutTree(reply: Reply<unknown>): Tree {
 		self: reply.f64("self"),
 		total,
 		before,
+		age: reply.has("age") ? reply.f64("age") : undefined,
 		leftOut: reply.u32("left_out"),
 		leftOutValue: reply.f64("left_out_value"),
 		parent: new Uint32Array(count),

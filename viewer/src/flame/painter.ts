@@ -43,6 +43,7 @@ export function rowAt(picture: FlamePicture, y: number): number {
 export class FlamePainter {
 	private readonly culler = new Culler();
 	private hatch: CanvasPattern | null = null;
+	private newHatch: CanvasPattern | null = null;
 	private hatchColour = "";
 	private charWidth = 0;
 	boxes: Boxes | undefined;
@@ -65,6 +66,7 @@ export class FlamePainter {
 			lastRow,
 		});
 		this.fillBoxes(picture, this.boxes);
+		if (picture.tree.before) this.markChanges(picture, this.boxes, picture.tree.before);
 		this.fillAncestors(picture);
 		this.writeTexts(picture, this.boxes);
 		this.outline(picture, this.boxes);
@@ -101,6 +103,27 @@ export class FlamePainter {
 		for (const i of rests)
 			g.fillRect(boxes.x[i]!, rowTop(picture, boxes.row[i]! + above), boxWidth(boxes.width[i]!), ROW - 1);
 		g.globalAlpha = 1;
+	}
+
+	/* Boxes that only one side has: hatched if they are new, with a dotted outline if they are gone. */
+	private markChanges(picture: FlamePicture, boxes: Boxes, before: Float64Array): void {
+		const { g } = this;
+		const { total } = picture.tree;
+
+		g.fillStyle = this.newHatchOf(picture.palette) ?? "transparent";
+		g.strokeStyle = picture.palette.text;
+		g.lineWidth = 1;
+		g.setLineDash([1, 2]);
+		for (let i = 0; i < boxes.count; i++) {
+			const node = boxes.node[i]!;
+			if (node < 0) continue;
+			const y = rowTop(picture, boxes.row[i]! + picture.ancestors.length);
+			const width = boxWidth(boxes.width[i]!);
+			if (total[node]! > 0 && before[node] === 0) g.fillRect(boxes.x[i]!, y, width, ROW - 1);
+			if (total[node] === 0 && before[node]! > 0 && width > 2)
+				g.strokeRect(boxes.x[i]! + 0.5, y + 0.5, width - 1, ROW - 2);
+		}
+		g.setLineDash([]);
 	}
 
 	/* Calls above the zoomed one: as wide as the view, without colour. */
@@ -169,19 +192,27 @@ export class FlamePainter {
 	private hatchOf(palette: Palette): CanvasPattern | null {
 		if (this.hatchColour !== palette.line) {
 			this.hatchColour = palette.line;
-			this.hatch = this.makeHatch(palette);
+			this.hatch = this.makeHatch(palette.line, palette.background);
+			this.newHatch = this.makeHatch(`${palette.text}38`, undefined);
 		}
 		return this.hatch;
 	}
 
-	private makeHatch(palette: Palette): CanvasPattern | null {
+	private newHatchOf(palette: Palette): CanvasPattern | null {
+		this.hatchOf(palette);
+		return this.newHatch;
+	}
+
+	private makeHatch(colour: string, background: string | undefined): CanvasPattern | null {
 		const tile = document.createElement("canvas");
 		tile.width = tile.height = 6;
 		const g = tile.getContext("2d");
 		if (!g) return null;
-		g.fillStyle = palette.background;
-		g.fillRect(0, 0, 6, 6);
-		g.strokeStyle = palette.line;
+		if (background) {
+			g.fillStyle = background;
+			g.fillRect(0, 0, 6, 6);
+		}
+		g.strokeStyle = colour;
 		g.lineWidth = 1.5;
 		for (const x of [-3, 3, 9]) {
 			g.beginPath();

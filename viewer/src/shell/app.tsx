@@ -1,11 +1,12 @@
 /* app.tsx - the frame around all views, and the states in which there is no view. */
-import { useEffect } from "preact/hooks";
-import { isDropping } from "../drop.ts";
-import { formatCount } from "../format.ts";
-import { failure, forgetReplies, isGone, progress, session } from "../session.ts";
+import type { ComponentChild } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { chosenFile, isDropping } from "../drop.ts";
+import { formatCount, formatMoment } from "../format.ts";
+import { failure, forgetReplies, isGone, progress, session, unknownAsks } from "../session.ts";
 import { linkTo, state } from "../state.ts";
 import { Strip } from "../strip/strip.tsx";
-import { VIEWS } from "../views/views.ts";
+import { VIEWS, type View, viewOf } from "../views/views.ts";
 import { Controls } from "./controls.tsx";
 import { DetailsBar } from "./details.tsx";
 import { Help } from "./help.tsx";
@@ -32,8 +33,13 @@ function Page() {
 	return (
 		<div class="page">
 			<TopBar />
-			{isGone.value && <Gone />}
-			<Gaps />
+			<div class="banners">
+				{isGone.value && <Gone />}
+				{failure.value && <Refused />}
+				<Gaps />
+				<Bounded />
+				<OtherRecordings />
+			</div>
 			<Strip />
 			<Controls />
 			<Navigation />
@@ -59,6 +65,20 @@ function Gone() {
 	);
 }
 
+/* The page goes on with its file, such as after a drop that it cannot open. */
+function Refused() {
+	const { message, hint } = failure.value!;
+
+	return (
+		<div class="banner" role="alert" data-testid="refused">
+			{message} {hint}
+			<button type="button" onClick={() => (failure.value = undefined)}>
+				Close
+			</button>
+		</div>
+	);
+}
+
 /* Numbers of a cut or damaged file look like any others, so every view says that data are missing. */
 function Gaps() {
 	const gaps = session.value!.open.notes.filter(({ gap }) => gap);
@@ -71,33 +91,88 @@ function Gaps() {
 	);
 }
 
-function Navigation() {
+/* Totals of the whole run stand beside figures that begin later. */
+function Bounded() {
+	const { exact_ns, duration_ns } = session.value!.open;
+
+	if (!exact_ns) return null;
 	return (
-		<nav class="views" aria-label="Views">
-			{VIEWS.map(({ name, title }, i) => (
+		<div class="banner is-note" role="status" data-testid="bounded">
+			Only sums are kept of the time before {formatMoment(exact_ns, (duration_ns ?? 0) / 1000)} (--ring). The
+			totals of the overview cover the whole run; all views cover the time since then, with the blocks that
+			were live at its start.
+		</div>
+	);
+}
+
+/* Of a directory of recordings, the largest is open. */
+function OtherRecordings() {
+	const { name, recordings = [] } = session.value!.open.file;
+	const others = recordings.filter((path) => path !== name);
+
+	if (others.length === 0) return null;
+	return (
+		<div class="banner is-note" role="status" data-testid="recordings">
+			<details>
+				<summary>
+					<bdi>{name}</bdi> is the largest of {formatCount(recordings.length)} recordings of the run. How to
+					open the others
+				</summary>
+				<ul>
+					{others.map((path) => (
+						<li key={path}>
+							<code>allo view {path}</code>
+						</li>
+					))}
+				</ul>
+			</details>
+		</div>
+	);
+}
+
+function Navigation() {
+	const nav = useRef<HTMLElement>(null);
+	const { view } = state.value;
+
+	/* On narrow screens, the row of views scrolls. */
+	useEffect(() => {
+		nav.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+	}, [view]);
+	return (
+		<nav class="views" aria-label="Views" ref={nav}>
+			{VIEWS.map((each, i) => (
 				<a
-					key={name}
-					href={linkTo({ view: name })}
-					aria-current={state.value.view === name ? "page" : undefined}
+					key={each.name}
+					class={whyMissing(each) ? "is-missing" : ""}
+					href={linkTo({ view: each.name })}
+					aria-current={view === each.name ? "page" : undefined}
 					title={i < 10 ? `Key ${(i + 1) % 10}` : undefined}
-					data-testid={`view-${name}`}
+					data-testid={`view-${each.name}`}
 				>
-					{title}
+					{each.title}
+					{i < 10 && <kbd aria-hidden="true">{(i + 1) % 10}</kbd>}
 				</a>
 			))}
 		</nav>
 	);
 }
 
-function CurrentView() {
-	const view = VIEWS.find(({ name }) => name === state.value.view) ?? VIEWS[0]!;
+/* What takes the place of a view that this file, or a report, has no data for. */
+function whyMissing({ name, title, needs, isServerOnly, isInReport, reportOption }: View): ComponentChild {
 	const { open, engine } = session.value!;
+
+	const isOffered = engine.isServer && !unknownAsks.value.includes(name);
+
+	if (isServerOnly && !isOffered && !isInReport?.())
+		return <ServerOnly title={title} command={isServerOnly} option={reportOption} />;
+	return needs && !open.has[needs] ? <Missing data={needs} title={title} /> : undefined;
+}
+
+function CurrentView() {
+	const view = viewOf(state.value.view);
 	const Component = view.component;
 
-	if (view.isServerOnly && !engine.isServer)
-		return <ServerOnly title={view.title} command={view.isServerOnly} />;
-	if (view.needs && !open.has[view.needs]) return <Missing data={view.needs} title={view.title} />;
-	return <Component key={view.name} />;
+	return whyMissing(view) ?? <Component key={view.name} />;
 }
 
 /* Before there is a file. */
@@ -117,11 +192,24 @@ function Waiting() {
 				</div>
 			) : (
 				<div class="notice">
+					<span class="brand">allo</span>
 					<h1>Drop a heap profile here</h1>
 					<p>
 						Recordings of Allotrope, DHAT, pprof, heaptrack, massif, jemalloc, folded stacks and more. The
 						file stays on this computer.
 					</p>
+					<label class="choose">
+						Choose a file
+						<input
+							type="file"
+							class="hidden"
+							data-testid="choose"
+							onChange={(event) => {
+								const file = event.currentTarget.files?.[0];
+								if (file) chosenFile.value = file;
+							}}
+						/>
+					</label>
 				</div>
 			)}
 		</main>

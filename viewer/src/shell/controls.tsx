@@ -5,9 +5,13 @@ import { metricTitle } from "../metric_title.ts";
 import { files, globalRequest, metric, session } from "../session.ts";
 import { addFilter, go, state, toggleFilter } from "../state.ts";
 import { SelectionText } from "../strip/strip.tsx";
-import { goToEnd, goToPeak, hasTime, setBase, wholeRange } from "../strip/time_moves.ts";
+import { allMarks, goToEnd, goToPeak, hasTime, setBase, wholeRange } from "../strip/time_moves.ts";
 import { useAsk } from "../use_ask.ts";
+import { viewOf } from "../views/views.ts";
 import { openMenu } from "./menu.tsx";
+
+/* Views of one metric show its sum. */
+const hasMetric = (): boolean => viewOf(state.value.view).isOfMetric === true;
 
 export function Controls() {
 	return (
@@ -17,6 +21,8 @@ export function Controls() {
 				<select
 					data-testid="metric"
 					value={metric.value.name}
+					disabled={!hasMetric()}
+					title={hasMetric() ? undefined : "This view shows several metrics, or none"}
 					onChange={(event) => go({ metric: event.currentTarget.value })}
 				>
 					{session.value!.open.metrics.map(({ name, title }) => (
@@ -29,7 +35,7 @@ export function Controls() {
 			{hasTime() && <TimeButtons />}
 			<Filters />
 			<CompareButton />
-			<Sum />
+			{hasMetric() && <Sum />}
 		</section>
 	);
 }
@@ -148,15 +154,20 @@ function FilterForm({ onDone }: { onDone: () => void }) {
 	);
 }
 
+const MOST_MARKS = 8; /* in the menu */
+
 function CompareButton() {
 	const { base, file, time } = state.value;
 	if (base) return null;
 	const items = files.value.flatMap(({ name, isComparison }, i) =>
 		isComparison && i !== file
-			? [{ label: name, run: () => go({ file: i, time: undefined, zoom: [] }) }]
+			? [{ label: name, run: () => go({ file: i, time: undefined, base: undefined, zoom: [] }) }]
 			: [],
 	);
-	if (hasTime()) {
+	if (hasTime() && session.value!.open.has.comparison) {
+		if (time)
+			items.push({ label: "Keep this range for the old recording, and move the new one", run: setBase });
+	} else if (hasTime()) {
 		const { to } = wholeRange();
 		const half = Math.round(to / 2);
 		if (time) items.push({ label: "With the selected time, against the whole run", run: setBase });
@@ -164,6 +175,11 @@ function CompareButton() {
 			items.push({
 				label: "With the time before the selection",
 				run: () => go({ base: { file, from: 0, to: time.from } }),
+			});
+		for (const { ns, name } of allMarks().slice(-MOST_MARKS))
+			items.push({
+				label: `With the moment of the mark ${name}`,
+				run: () => go({ base: { file, from: ns, to: ns + 1 }, metric: "end_bytes" }),
 			});
 		items.push({
 			label: "Second half with the first half",
@@ -191,25 +207,28 @@ function CompareButton() {
 function Sum() {
 	const { reply } = useAsk<{ sum: number; whole: number }>(globalRequest("tree", { least: 1 }));
 	const before = reply?.f64("before_total")[0];
-	if (!reply) return <output class="sum" />;
+	if (!reply) return <div class="sum" />;
 	const { sum, whole } = reply.head;
 	const { unit, additive } = metric.value;
 	const isPartial = state.value.filters.length > 0 && whole > sum;
 
 	return (
-		<output class="sum" data-testid="sum">
-			<strong>{formatValue(sum, unit)}</strong>
-			{before !== undefined && <span class="muted">was {formatValue(before, unit)}</span>}
-			{isPartial && (
-				<button type="button" class="plain" title="Remove all filters" onClick={() => go({ filters: [] })}>
-					{formatShare(whole - sum, whole)} hidden by filters
-				</button>
-			)}
-			{!additive && (
-				<span class="muted" title="Each site at its own moment: sums have no meaning">
-					not additive
-				</span>
-			)}
-		</output>
+		<div class="sum">
+			<span class="muted sum-title">{metricTitle(metric.value.name)}</span>
+			<output data-testid="sum">
+				<strong>{formatValue(sum, unit)}</strong>
+				{before !== undefined && <span class="muted">was {formatValue(before, unit)}</span>}
+				{isPartial && (
+					<button type="button" class="plain" title="Remove all filters" onClick={() => go({ filters: [] })}>
+						{formatShare(whole - sum, whole)} hidden by filters
+					</button>
+				)}
+				{!additive && (
+					<span class="muted" title="Each site at its own moment: sums have no meaning">
+						not additive
+					</span>
+				)}
+			</output>
+		</div>
 	);
 }

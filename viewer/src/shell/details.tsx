@@ -13,7 +13,7 @@ export const cursorDetails = signal<Details | undefined>(undefined);
 /* Read by screen readers: results of searches and filters. */
 export const announcement = signal("");
 
-const HINT: Details = { title: "", parts: ["Point at something for its numbers. Press ? for all keys."] };
+const HINT: Details = { title: "", parts: ["Point at something for its numbers.", "Press ? for all keys."] };
 
 export function DetailsBar() {
 	const details = hoverDetails.value ?? cursorDetails.value ?? HINT;

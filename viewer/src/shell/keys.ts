@@ -1,5 +1,6 @@
 /* keys.ts - the keyboard: one table for the handler, the help sheet and the command palette. */
 import { CALL_ACTIONS } from "../call_actions.ts";
+import { COLOUR_MODES } from "../flame/colours.ts";
 import { isFrozen } from "../live.ts";
 import { refresh, session, stepMetric } from "../session.ts";
 import { go, state, toggleFilter } from "../state.ts";
@@ -53,6 +54,16 @@ function clearOne(): void {
 	else if (time) go({ time: undefined });
 }
 
+/* The link of the next finding, to its line if possible: Enter opens it. */
+function nextFinding(): void {
+	const all = [...document.querySelectorAll("#findings .finding")].flatMap(
+		(finding) => finding.querySelector("a") ?? [],
+	);
+	const at = all.indexOf(document.activeElement as HTMLAnchorElement);
+
+	all[(at + 1) % all.length]?.focus();
+}
+
 export const KEYS: Key[] = [
 	{ keys: ["?"], title: "Show all keys", group: "General", run: () => dialog.toggle("help") },
 	{ keys: [":", "Ctrl-k"], title: "Command palette", group: "General", run: () => dialog.toggle("palette") },
@@ -69,6 +80,7 @@ export const KEYS: Key[] = [
 	...viewKeys,
 	{ keys: ["["], title: "Previous metric", group: "Data", run: () => stepMetric(-1) },
 	{ keys: ["]"], title: "Next metric", group: "Data", run: () => stepMetric(1) },
+	{ keys: ["n"], title: "Next finding; next line with a cost", group: "Data", run: nextFinding },
 	{ keys: ["m"], title: "My code only", group: "Data", run: () => toggleFilter("mine") },
 	{ keys: ["b"], title: "Compare with the selected time", group: "Data", run: setBase },
 	{ keys: ["B"], title: "End the comparison", group: "Data", run: () => go({ base: undefined }) },
@@ -102,12 +114,18 @@ export const KEYS: Key[] = [
 	},
 	{
 		keys: ["c"],
-		title: "Colours: module or own code",
+		title: "Next colours: module, own code, function, age",
 		group: "Flame graph",
-		run: () => go({ colour: state.peek().colour === "kind" ? "module" : "kind" }),
+		run: nextColours,
 	},
 	...callKeys,
 ];
+
+function nextColours(): void {
+	const at = COLOUR_MODES.findIndex(({ name }) => name === state.peek().colour);
+
+	go({ colour: COLOUR_MODES[(at + 1) % COLOUR_MODES.length]!.name });
+}
 
 async function freeze(): Promise<void> {
 	isFrozen.value = !isFrozen.peek();

@@ -18,6 +18,9 @@ export interface OpenMenu {
 
 export const menu = signal<OpenMenu | undefined>(undefined);
 
+export const isMenuKey = (event: KeyboardEvent): boolean =>
+	event.key === "ContextMenu" || (event.key === "F10" && event.shiftKey);
+
 let before: Element | null = null;
 
 export function openMenu(next: OpenMenu): void {

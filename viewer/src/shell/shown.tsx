@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import type { DataKind } from "../engine.ts";
 import type { AskError, Reply } from "../reply.ts";
-import { forgetReplies, session } from "../session.ts";
+import { files, forgetReplies, hasBefore, session } from "../session.ts";
 import { go, state } from "../state.ts";
 import type { Asked } from "../use_ask.ts";
 
@@ -50,6 +50,8 @@ export function Missing({ data, title }: { data: DataKind | string; title: strin
 	const lack = session.value?.open.lacks.find((each) => each.name === data);
 	const format = session.value?.open.file.format;
 
+	if (session.value?.open.has.comparison)
+		return <MissingInComparison data={lack?.data ?? data} title={title} needs={lack?.needs} />;
 	return (
 		<div class="notice" data-testid="missing">
 			<h2>{title} needs data that this file does not have.</h2>
@@ -65,14 +67,64 @@ export function Missing({ data, title }: { data: DataKind | string; title: strin
 	);
 }
 
-export function ServerOnly({ title, command }: { title: string; command: string }) {
+/* A comparison has the data that both of its files have. */
+function MissingInComparison({ data, title, needs }: { data: string; title: string; needs?: string }) {
+	return (
+		<div class="notice" data-testid="missing">
+			<h2>{title} needs data that this comparison does not have.</h2>
+			<p>At least one of the two files has no {data}.</p>
+			{needs && (
+				<p>
+					<code>{needs}</code> provides it; compare two such files with <code>allo view NEW OLD</code>
+				</p>
+			)}
+			{files.value.length > 1 && (
+				<button type="button" onClick={() => go({ file: 0, base: undefined, zoom: [], call: 0 })}>
+					Show {files.value[0]!.name} alone
+				</button>
+			)}
+		</div>
+	);
+}
+
+export function ServerOnly({ title, command, option }: { title: string; command: string; option?: string }) {
+	const { isServer } = session.value!.engine;
+
 	return (
 		<div class="notice" data-testid="server-only">
 			<h2>{title} needs the files of the machine.</h2>
 			<p>
-				A report holds the recording alone. Open it with <code>{command}</code>
+				This {isServer ? "server shows" : "report has"} none of them. Open the recording with{" "}
+				<code>{command}</code>
+				{option && !isServer && (
+					<>
+						, or write the report with <code>{option}</code>
+					</>
+				)}
 			</p>
 		</div>
+	);
+}
+
+/* For data without a counterpart in the base: `subject` names them, `shown` the ones on screen. */
+export function NotCompared({
+	subject,
+	shown,
+	instead,
+}: {
+	subject: string;
+	shown: string;
+	instead: string;
+}) {
+	const isPair = session.value!.open.has.comparison;
+
+	if (!hasBefore.value) return null;
+	return (
+		<p class="banner-line" role="note" data-testid="not-compared">
+			{subject} not compared: {shown} of{" "}
+			{isPair ? <bdi>{files.value[0]?.name ?? "the new file"}</bdi> : "the selected time, not of the base"}.{" "}
+			{instead}
+		</p>
 	);
 }
 

@@ -18,6 +18,7 @@ export function TopBar() {
 		<header class="top">
 			<span class="brand">allo</span>
 			<FileName />
+			<Command />
 			<BaseChip />
 			{session.value!.open.has.sampled && (
 				<span class="badge" title="Numbers are estimates from samples">
@@ -28,7 +29,8 @@ export function TopBar() {
 			<Search key={file.name} />
 			<ShareButton />
 			<button type="button" class="tool" onClick={nextTheme} title="Theme (T)" data-testid="theme">
-				{{ auto: "Auto", light: "Light", dark: "Dark", contrast: "Contrast" }[themeChoice.value]}
+				<span class="wide">Theme: </span>
+				{themeChoice.value}
 			</button>
 			<button
 				type="button"
@@ -59,6 +61,7 @@ function FileName() {
 						file: Number(event.currentTarget.value),
 						zoom: [],
 						call: 0,
+						base: undefined,
 						time: undefined,
 						window: undefined,
 					})
@@ -78,6 +81,17 @@ function FileName() {
 	);
 }
 
+/* The program that was recorded. */
+function Command() {
+	const command = session.value!.open.program?.command;
+
+	return command ? (
+		<span class="command muted" title={command}>
+			<bdi>{command}</bdi>
+		</span>
+	) : null;
+}
+
 /* "against 0.5 s to 1.2 s", with a button that ends the comparison. */
 function BaseChip() {
 	const { base } = state.value;
@@ -85,8 +99,12 @@ function BaseChip() {
 	const step = wholeRange().to / 1000;
 	const isRange = base.from !== undefined && base.to !== undefined;
 	const range = isRange ? `${formatMoment(base.from!, step)} to ${formatMoment(base.to!, step)}` : "";
-	const name =
-		base.file !== state.value.file ? (files.value[base.file]?.name ?? `file ${base.file + 1}`) : "";
+	const isPair = session.value!.open.has.comparison;
+	const name = isPair
+		? (files.value[1]?.name ?? "the old file")
+		: base.file !== state.value.file
+			? (files.value[base.file]?.name ?? `file ${base.file + 1}`)
+			: "";
 
 	return (
 		<span class="chip base" data-testid="base">
@@ -165,7 +183,13 @@ function ShareButton() {
 				setTimeout(() => setCopied(false), 1200);
 			}}
 		>
-			{isCopied ? "Copied" : "Link"}
+			{isCopied ? (
+				"Copied"
+			) : (
+				<>
+					<span class="wide">Copy </span>link
+				</>
+			)}
 		</button>
 	);
 }

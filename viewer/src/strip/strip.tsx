@@ -1,25 +1,38 @@
 /* strip.tsx - the timeline above all views: drag to select, click for a moment, wheel to zoom. */
 import { useEffect, useRef } from "preact/hooks";
-import type { Moment } from "../engine.ts";
-import { formatBytes, formatMoment, formatNs } from "../format.ts";
+import type { Base, Moment } from "../engine.ts";
+import { formatBytes, formatMoment, formatNs, plural } from "../format.ts";
 import { metricTitle } from "../metric_title.ts";
+import type { Reply } from "../reply.ts";
 import { metric, session } from "../session.ts";
+import { type Details, hoverDetails } from "../shell/details.tsx";
 import { go, state } from "../state.ts";
 import { palette } from "../theme.ts";
 import type { Range } from "../url.ts";
 import { useAsk } from "../use_ask.ts";
 import { fitCanvas, useSize } from "../use_size.ts";
 import { type Curve, StripPainter, type StripPicture, toPixel, toTime } from "./strip_painter.ts";
-import { allMarks, hasTime, segmentAt, wholeRange, windowRange, zoomWindow } from "./time_moves.ts";
+import {
+	allMarks,
+	exactFrom,
+	hasTime,
+	segmentAt,
+	wholeRange,
+	windowRange,
+	zoomWindow,
+} from "./time_moves.ts";
 
 const NEAR = 7; /* pixels around a handle */
 
 interface TimelineHead {
+	to: number;
 	peak: Moment;
+	before?: { to: number; peak: Moment }; // of two recordings, the old one
 }
 
-function useCurve(range: Range | undefined, file: number, steps: number) {
-	const request = range && steps > 0 ? { ask: "timeline", file, ...range, steps } : undefined;
+function useCurve(range: Range | undefined, file: number, steps: number, base?: Base) {
+	const request =
+		range && steps > 0 ? { ask: "timeline", file, ...range, ...(base ? { base } : {}), steps } : undefined;
 
 	return useAsk<TimelineHead>(request).reply;
 }
@@ -31,15 +44,19 @@ export function Strip() {
 function TimeStrip() {
 	const box = useRef<HTMLDivElement>(null);
 	const canvas = useRef<HTMLCanvasElement>(null);
+	const cursor = useRef<HTMLDivElement>(null);
 	const painter = useRef<StripPainter | undefined>(undefined);
 	const size = useSize(box);
 	const { time, file, base } = state.value;
 	const window = windowRange();
 	const steps = Math.min(2000, Math.max(50, size.width));
-	const reply = useCurve(size.width > 0 ? window : undefined, file, steps);
+	const isPair = session.value?.open.has.comparison === true;
+	const reply = useCurve(size.width > 0 ? window : undefined, file, steps, isPair ? base : undefined);
 	const baseRange = base && base.from !== undefined ? { from: base.from, to: base.to! } : undefined;
-	const baseReply = useCurve(base && (baseRange ?? wholeRange()), base?.file ?? 0, steps);
+	const ownBase = isPair ? undefined : base;
+	const baseReply = useCurve(ownBase && (baseRange ?? wholeRange()), ownBase?.file ?? 0, steps);
 	const drag = useDrag(size.width);
+	const colours = palette.value; /* read here, so that another theme draws the strip anew */
 
 	useEffect(() => {
 		const g = canvas.current?.getContext("2d", { alpha: false });
@@ -47,16 +64,19 @@ function TimeStrip() {
 		painter.current ??= new StripPainter(g);
 		const picture: StripPicture = {
 			curve: curveOf(reply),
-			base: baseReply && curveOf(baseReply),
+			base: isPair ? curveOf(reply, "before_") : baseReply && curveOf(baseReply),
+			baseName: isPair ? baseNameOf() : "base",
 			residentNs: reply.f64("rss_ns"),
 			residentBytes: reply.f64("rss_bytes"),
+			baseFrom: isPair ? (base?.from ?? 0) : (baseRange?.from ?? 0),
 			window,
 			selection: time,
+			exactFrom: exactFrom(),
 			peak: reply.head.peak,
 			marks: allMarks(),
 			width: size.width,
 			height: size.height,
-			palette: palette.value,
+			palette: colours,
 		};
 		painter.current.paint(picture, fitCanvas(canvas.current, size));
 	});
@@ -68,7 +88,16 @@ function TimeStrip() {
 				class="strip-canvas"
 				aria-hidden="true"
 				onPointerDown={drag.start}
-				onPointerMove={drag.move}
+				onPointerMove={(event) => {
+					drag.move(event);
+					cursor.current!.style.left = `${event.offsetX}px`;
+					cursor.current!.hidden = false;
+					hoverDetails.value = reply && momentDetails(reply, toTime(event.offsetX, window, size.width));
+				}}
+				onPointerLeave={() => {
+					cursor.current!.hidden = true;
+					hoverDetails.value = undefined;
+				}}
 				onPointerUp={drag.end}
 				onDblClick={(event) => go({ time: segmentAt(toTime(event.offsetX, window, size.width)) })}
 				onWheel={(event) => {
@@ -76,23 +105,60 @@ function TimeStrip() {
 					zoomWindow(event.deltaY > 0 ? 1.25 : 0.8, toTime(event.offsetX, window, size.width));
 				}}
 			/>
+			<div class="strip-cursor" ref={cursor} hidden />
 			<Handle edge="from" width={size.width} />
 			<Handle edge="to" width={size.width} />
 		</section>
 	);
 }
 
-const curveOf = (reply: { f64(name: string): Float64Array }): Curve => ({
-	ns: reply.f64("ns"),
-	min: reply.f64("min"),
-	max: reply.f64("max"),
+/* The last index whose time is not after `ns`; -1 if there is none. */
+function indexAt(times: Float64Array, ns: number): number {
+	let [low, high] = [0, times.length];
+
+	while (low < high) {
+		const middle = (low + high) >> 1;
+		if (times[middle]! <= ns) low = middle + 1;
+		else high = middle;
+	}
+	return low - 1;
+}
+
+/* What the timeline shows below the pointer. */
+function momentDetails(reply: Reply<TimelineHead>, ns: number): Details | undefined {
+	const at = indexAt(reply.f64("ns"), ns);
+	const resident = indexAt(reply.f64("rss_ns"), ns);
+	const step = (reply.f64("ns")[1] ?? 0) - (reply.f64("ns")[0] ?? 0);
+
+	if (at < 0) return undefined;
+	const value = (column: string) => reply.f64(column)[at] ?? 0;
+	const parts = [
+		`${formatBytes(value("max"))} live`,
+		plural(value("blocks"), "block"),
+		`${plural(value("allocs"), "allocation")} and ${plural(value("frees"), "free")} in ${formatNs(step)}`,
+	];
+	if (resident >= 0) parts.splice(2, 0, `${formatBytes(reply.f64("rss_bytes")[resident]!)} resident`);
+	return { title: `at ${formatMoment(ns, Math.max(1, step))}`, parts };
+}
+
+const curveOf = (reply: Reply<TimelineHead>, prefix = ""): Curve => ({
+	ns: reply.f64(`${prefix}ns`),
+	min: reply.f64(`${prefix}min`),
+	max: reply.f64(`${prefix}max`),
+	end: prefix ? reply.head.before!.to : reply.head.to,
 });
+
+/* The old one of two recordings. */
+function baseNameOf(): string {
+	const name = session.value?.open.before?.name ?? "before";
+	return name.slice(name.lastIndexOf("/") + 1);
+}
 
 /* Dragging makes or changes the selection.  The first movement is a step of history; the others replace it. */
 function useDrag(width: number) {
 	const drag = useRef<{ anchor: number; x: number; hasMoved: boolean } | undefined>(undefined);
 	const window = windowRange();
-	const at = (event: PointerEvent) => toTime(event.offsetX, window, width);
+	const at = (event: PointerEvent) => Math.max(exactFrom(), toTime(event.offsetX, window, width));
 
 	return {
 		start(event: PointerEvent) {
@@ -137,7 +203,7 @@ function Handle({ edge, width }: { edge: "from" | "to"; width: number }) {
 	const x = toPixel(value, window, width);
 	const pixel = Math.max(1, Math.round((window.to - window.from) / Math.max(1, width)));
 	const move = (to: number) => {
-		const next = { ...selection, [edge]: Math.max(0, Math.min(whole.to, Math.round(to))) };
+		const next = { ...selection, [edge]: Math.max(exactFrom(), Math.min(whole.to, Math.round(to))) };
 		if (next.from < next.to) go({ time: next }, { replace: true });
 	};
 
@@ -148,7 +214,7 @@ function Handle({ edge, width }: { edge: "from" | "to"; width: number }) {
 			tabIndex={0}
 			data-testid={`handle-${edge}`}
 			aria-label={edge === "from" ? "Start of the selection" : "End of the selection"}
-			aria-valuemin={0}
+			aria-valuemin={exactFrom()}
 			aria-valuemax={whole.to}
 			aria-valuenow={value}
 			aria-valuetext={formatNs(value)}
@@ -159,7 +225,7 @@ function Handle({ edge, width }: { edge: "from" | "to"; width: number }) {
 				const moves: Record<string, number> = {
 					ArrowLeft: value - step,
 					ArrowRight: value + step,
-					Home: edge === "from" ? 0 : selection.from + 1,
+					Home: edge === "from" ? exactFrom() : selection.from + 1,
 					End: edge === "to" ? whole.to : selection.to - 1,
 				};
 				const next = moves[event.key];
@@ -196,7 +262,7 @@ function Instants() {
 			</div>
 			<p class="muted">
 				{session.value?.open.has.comparison ? (
-					"A comparison of two files has no time axis. Choose one of them above for its timeline."
+					"A comparison of two recordings has a time axis. One of these files is none: choose the other above."
 				) : (
 					<>
 						This file has no time axis: it holds totals only. {needs && <code>{needs}</code>}
@@ -212,7 +278,9 @@ function Instants() {
 export function SelectionText() {
 	const { time, file } = state.value;
 	const request = time && hasTime() ? { ask: "timeline", file, ...time, steps: 1 } : undefined;
-	const peak = useAsk<TimelineHead>(request).reply?.head.peak;
+	const head = useAsk<TimelineHead>(request).reply?.head;
+	const peak = head?.peak;
+	const old = head?.before?.peak;
 
 	if (!hasTime()) return null;
 	if (!time) return <span>whole run, {formatNs(wholeRange().to)}</span>;
@@ -222,12 +290,14 @@ export function SelectionText() {
 			<span>
 				at {formatMoment(time.from, wholeRange().to / 1000)}
 				{peak && <>, {formatBytes(peak.bytes)} live</>}
+				{old && <>, was {formatBytes(old.bytes)}</>}
 			</span>
 		);
 	return (
 		<span>
 			{formatMoment(time.from, length / 100)} to {formatMoment(time.to, length / 100)} ({formatNs(length)})
 			{peak && <>, peak {formatBytes(peak.bytes)}</>}
+			{old && <>, was {formatBytes(old.bytes)}</>}
 		</span>
 	);
 }

@@ -1,5 +1,5 @@
 /* strip_painter.ts - draws the timeline: band of live bytes, resident memory, marks, peak and selection. */
-import { formatBytes, formatMoment } from "../format.ts";
+import { formatBytes, formatEdge, formatMoment } from "../format.ts";
 import type { Palette } from "../palette.ts";
 import type { Range } from "../url.ts";
 import { byteTicks, timeTicks } from "./ticks.ts";
@@ -8,21 +8,39 @@ export interface Curve {
 	ns: Float64Array;
 	min: Float64Array;
 	max: Float64Array;
+	end: number; // of the last step; a recording may be shorter than the window
 }
 
 export interface StripPicture {
 	curve: Curve;
 	base: Curve | undefined;
+	baseName: string;
+	baseFrom: number;
 	residentNs: Float64Array;
 	residentBytes: Float64Array;
 	window: Range;
 	selection: Range | undefined;
-	peak: { ns: number; bytes: number } | undefined;
+	exactFrom: number; // of a bounded recording: only sums are known of earlier events
+	peak: Peak | undefined;
 	marks: { ns: number; name: string }[];
 	width: number;
 	height: number;
 	palette: Palette;
 }
+
+type Peak = { ns: number; bytes: number };
+
+/* A text above the curve. */
+interface Span {
+	x: number;
+	end: number;
+}
+
+interface Label extends Span {
+	text: string;
+}
+
+const doOverlap = (a: Span, b: Span): boolean => a.x < b.end + 8 && b.x < a.end + 8;
 
 const AXIS = 16; /* pixels for the times below */
 const TOP = 14; /* pixels for flags above */
@@ -34,15 +52,17 @@ export const toPixel = (ns: number, { from, to }: Range, width: number): number 
 export const toTime = (x: number, { from, to }: Range, width: number): number =>
 	Math.round(from + (Math.max(0, Math.min(width, x)) / width) * (to - from));
 
-/* Resident memory far above the heap would flatten the curve: it is cut at three times the heap's peak. */
+/* Resident memory far above the heap would flatten the curve: it is cut at one and a half times the heap's peak. */
 function highestOf({ curve, base, residentBytes }: StripPicture): number {
 	let heap = 1;
 	let resident = 0;
 
 	for (const value of curve.max) if (value > heap) heap = value;
 	for (const value of base?.max ?? []) if (value > heap) heap = value;
-	for (const value of residentBytes) if (value > resident) resident = value;
-	return Math.max(heap, Math.min(resident, 3 * heap)) * 1.04;
+	if (residentBytes.length > 1)
+		/* one sample is no line */
+		for (const value of residentBytes) if (value > resident) resident = value;
+	return Math.max(heap, Math.min(resident, 1.5 * heap)) * 1.04;
 }
 
 export class StripPainter {
@@ -64,8 +84,10 @@ export class StripPainter {
 		if (picture.base) this.baseLine(picture, picture.base);
 		this.resident(picture);
 		this.shade(picture);
+		this.sums(picture);
 		this.labels(picture);
 		this.flags(picture);
+		this.nameResident(picture);
 	}
 
 	private y(bytes: number, { height }: StripPicture): number {
@@ -95,7 +117,8 @@ export class StripPainter {
 		const { g } = this;
 		const { ns, max } = picture.curve;
 		const floor = picture.height - AXIS;
-		const xAfter = (i: number) => (i + 1 < ns.length ? this.x(ns[i + 1]!, picture) : picture.width);
+		const end = Math.min(picture.width, this.x(picture.curve.end, picture));
+		const xAfter = (i: number) => (i + 1 < ns.length ? this.x(ns[i + 1]!, picture) : end);
 
 		const steps = (values: Float64Array) => {
 			for (let i = 0; i < ns.length; i++) {
@@ -108,7 +131,7 @@ export class StripPainter {
 		g.beginPath();
 		g.moveTo(this.x(ns[0] ?? 0, picture), floor);
 		steps(max);
-		g.lineTo(picture.width, floor);
+		g.lineTo(end, floor);
 		g.fillStyle = picture.palette.band;
 		g.fill();
 		g.beginPath();
@@ -147,26 +170,57 @@ export class StripPainter {
 		g.stroke();
 	}
 
+	/* The base starts where the window does; its name stands above its highest point on screen. */
 	private baseLine(picture: StripPicture, base: Curve): void {
-		const start = base.ns[0] ?? 0;
-		const points = Array.from(base.ns, (ns, i): [number, number] => [
-			this.x(picture.window.from + ns - start, picture),
-			this.y(base.max[i]!, picture),
-		]);
+		const { g } = this;
+		const at = (ns: number) => this.x(picture.window.from + ns - picture.baseFrom, picture);
+		const points = Array.from(base.ns, (ns, i): [number, number] => [at(ns), this.y(base.max[i]!, picture)]);
+		const last = points.at(-1);
 
-		this.g.strokeStyle = picture.palette.muted;
-		this.g.setLineDash([5, 3]);
+		if (!last) return;
+		points.push([at(base.end), last[1]]);
+		g.strokeStyle = picture.palette.muted;
+		g.lineWidth = 1.5;
+		g.setLineDash([2, 3]);
 		this.line(points);
-		this.g.setLineDash([]);
+		g.setLineDash([]);
+		const top = points.reduce((highest, point) => (point[1] < highest[1] ? point : highest), last);
+		const room = g.measureText(picture.baseName).width;
+		g.textBaseline = "alphabetic";
+		this.boxed(
+			picture.baseName,
+			Math.max(60, Math.min(picture.width - room - 8, top[0] - room / 2)),
+			Math.max(24, top[1] - 3),
+			picture,
+		);
 	}
 
+	/* Resident memory is named at its last sample on screen; an arrow says that it is higher than the strip. */
+	private nameResident(picture: StripPicture): void {
+		const { residentNs, residentBytes, width, palette } = picture;
+		let last = residentNs.length - 1;
+
+		while (last >= 0 && this.x(residentNs[last]!, picture) > width) last--;
+		if (last < 1 || this.x(residentNs[last]!, picture) < 0) return;
+		const bytes = residentBytes[last]!;
+		const name = width < 600 ? "resident" : "resident memory";
+		const text = `${name} ${formatBytes(bytes)}${bytes > this.highest ? " \u2191" : ""}`;
+		const x = this.x(residentNs[last]!, picture) - this.g.measureText(text).width - 6;
+		const y = this.y(residentBytes[last]!, picture);
+		this.boxed(text, Math.max(66, x), y > TOP + 16 ? y - 5 : y + 14, picture, palette.resident);
+	}
+
+	/* A sample is the highest value of the time up to the next one: the last one holds up to the end. */
 	private resident(picture: StripPicture): void {
-		const { residentNs, residentBytes, palette } = picture;
+		const { residentNs, residentBytes, palette, curve } = picture;
+		const [before = 0, last = 0] = residentNs.subarray(-2);
 		const points = Array.from(residentNs, (ns, i): [number, number] => [
 			this.x(ns, picture),
 			this.y(residentBytes[i]!, picture),
 		]);
 
+		if (points.length > 1)
+			points.push([this.x(Math.min(curve.end, 2 * last - before), picture), points.at(-1)![1]]);
 		this.g.strokeStyle = palette.resident;
 		this.g.lineWidth = 1.25;
 		this.g.setLineDash([2, 2]);
@@ -190,6 +244,23 @@ export class StripPainter {
 		g.fillRect(right - 1.5, TOP, 1.5, picture.height - AXIS - TOP);
 	}
 
+	/* The part without a curve, which is no empty heap. */
+	private sums(picture: StripPicture): void {
+		const { g } = this;
+		const { exactFrom, width, height, palette } = picture;
+		const end = Math.min(width, this.x(exactFrom, picture));
+		const text = "only sums are kept (--ring)";
+		const room = g.measureText(text).width;
+
+		if (end <= 0) return;
+		g.globalAlpha = 0.18;
+		g.fillStyle = palette.muted;
+		g.fillRect(0, TOP, end, height - AXIS - TOP);
+		g.globalAlpha = 1;
+		if (room + 80 < end)
+			this.boxed(text, Math.max(72, (end - room) / 2), TOP + (height - AXIS - TOP) * 0.6, picture);
+	}
+
 	private labels(picture: StripPicture): void {
 		const { g } = this;
 		const { window, width, height, palette } = picture;
@@ -197,7 +268,7 @@ export class StripPainter {
 
 		g.textBaseline = "alphabetic";
 		for (const bytes of byteTicks(this.highest, 3))
-			this.boxed(formatBytes(bytes), 4, this.y(bytes, picture) + 12, picture);
+			this.boxed(formatEdge(bytes, "bytes"), 4, this.y(bytes, picture) + 12, picture);
 		g.fillStyle = palette.muted;
 		for (const ns of at) {
 			const x = this.x(ns, picture);
@@ -208,30 +279,32 @@ export class StripPainter {
 	}
 
 	/* A text that stays readable above the curve. */
-	private boxed(text: string, x: number, y: number, { palette }: StripPicture): void {
+	private boxed(text: string, x: number, y: number, { palette }: StripPicture, colour = palette.muted): void {
 		const { g } = this;
-		g.globalAlpha = 0.75;
+		g.globalAlpha = 0.8;
 		g.fillStyle = palette.background;
 		g.fillRect(x - 2, y - 10, g.measureText(text).width + 4, 13);
 		g.globalAlpha = 1;
-		g.fillStyle = palette.muted;
+		g.fillStyle = colour;
 		g.fillText(text, x, y);
 	}
 
 	private flags(picture: StripPicture): void {
 		const { palette, peak, marks, width, height } = picture;
+		const texts = marks
+			.map(({ ns, name }) => ({ x: this.x(ns, picture) + 4, text: name.slice(0, 24) }))
+			.filter(({ x }) => x >= 4 && x <= width + 4)
+			.map(({ x, text }) => ({ x, text, end: x + this.g.measureText(text).width }));
+		const label = peak && this.peakLabel(picture, peak, texts);
 		let freeFrom = 0;
 
-		for (const { ns, name } of marks) {
-			const x = this.x(ns, picture);
-			if (x < 0 || x > width) continue;
-			this.flag(x, palette.muted, height);
-			const text = name.slice(0, 24);
-			if (x < freeFrom) continue;
-			this.g.fillText(text, x + 4, 10);
-			freeFrom = x + this.g.measureText(text).width + 12;
+		for (const { x, text, end } of texts) {
+			this.flag(x - 4, palette.muted, height);
+			if (x - 4 < freeFrom || (label && doOverlap(label, { x, end }))) continue;
+			this.g.fillText(text, x, 10);
+			freeFrom = end + 8;
 		}
-		if (peak) this.peakFlag(picture, peak);
+		if (label) this.peakFlag(picture, peak!, label);
 	}
 
 	private flag(x: number, colour: string, height: number): void {
@@ -240,17 +313,28 @@ export class StripPainter {
 		g.fillRect(Math.round(x), 2, 1, height - AXIS - 2);
 	}
 
-	private peakFlag(picture: StripPicture, peak: { ns: number; bytes: number }): void {
-		const { g } = this;
+	/* The label stands on the right of the peak; on its left where there is no room, or the name of a mark. */
+	private peakLabel(picture: StripPicture, peak: Peak, marks: Span[]): Label | undefined {
 		const x = this.x(peak.ns, picture);
-		if (x < -1 || x > picture.width + 1) return;
 		const text = `peak ${formatBytes(peak.bytes)}`;
-		const room = g.measureText(text).width;
+		const room = this.g.measureText(text).width;
+		const right = { text, x: x + 5, end: x + 5 + room };
+		const left = { text, x: x - room - 6, end: x - 6 };
+		const isFree = (label: Span) => !marks.some((mark) => doOverlap(label, mark));
+
+		if (x < -1 || x > picture.width + 1) return undefined;
+		if (right.end + 3 > picture.width) return left;
+		return isFree(right) || left.x < 0 || !isFree(left) ? right : left;
+	}
+
+	private peakFlag(picture: StripPicture, peak: Peak, { text, x: left, end }: Label): void {
+		const { g } = this;
+		const x = Math.round(this.x(peak.ns, picture));
+
 		g.fillStyle = picture.palette.peak;
-		g.fillRect(Math.min(Math.round(x), picture.width - 1), 2, 1, this.y(peak.bytes, picture));
-		const left = x + room + 8 > picture.width ? x - room - 6 : x + 5;
-		this.g.fillStyle = picture.palette.background;
-		this.g.fillRect(left - 2, 0, room + 4, 13);
+		g.fillRect(Math.min(x, picture.width - 1), 2, 1, this.y(peak.bytes, picture));
+		g.fillStyle = picture.palette.background;
+		g.fillRect(left - 2, 0, end - left + 4, 13);
 		g.fillStyle = picture.palette.peak;
 		g.fillText(text, left, 10);
 	}

@@ -3,7 +3,16 @@ import { ask, session } from "../session.ts";
 import { go, state } from "../state.ts";
 import type { Range } from "../url.ts";
 
-export const wholeRange = (): Range => ({ from: 0, to: Math.max(1, session.value?.open.duration_ns ?? 1) });
+/* Two recordings begin together; the longer one counts. */
+export const wholeRange = (): Range => {
+	const open = session.value?.open;
+	return { from: 0, to: Math.max(1, open?.duration_ns ?? 1, open?.before?.duration_ns ?? 1) };
+};
+
+/* Earlier events of a bounded recording are known as sums only, which have no times. */
+export const exactFrom = (): number => session.value?.open.exact_ns ?? 0;
+
+const isPair = (): boolean => session.peek()?.open.has.comparison === true;
 
 export const windowRange = (): Range => state.value.window ?? wholeRange();
 
@@ -65,25 +74,30 @@ export function allMarks(): { ns: number; name: string }[] {
 /* The segment between the marks around a moment. */
 export function segmentAt(ns: number): Range | undefined {
 	const whole = wholeRange();
-	const edges = [0, ...allMarks().map((mark) => mark.ns), whole.to];
-	const from = Math.max(...edges.filter((edge) => edge <= ns));
-	const to = Math.min(...edges.filter((edge) => edge > ns), whole.to);
+	const first = exactFrom();
+	const edges = [first, ...allMarks().map((mark) => mark.ns), whole.to].filter((edge) => edge >= first);
+	const from = Math.max(first, ...edges.filter((edge) => edge <= ns));
+	const to = Math.min(...edges.filter((edge) => edge > from), whole.to);
 
-	return from <= 0 && to >= whole.to ? undefined : { from, to };
+	return from <= first && to >= whole.to ? undefined : { from, to };
 }
 
-/* The selection, or everything, as the base of a comparison. */
+/* The selection, or everything, as the base of a comparison.  Of two recordings, it becomes the range of the old one, and
+ * the selection then moves that of the new one. */
 export function setBase(): void {
 	const { time, file } = state.peek();
-	go({ base: { file, ...(time ?? wholeRange()) }, time: undefined });
+	go({ base: { file, ...(time ?? wholeRange()) }, ...(isPair() ? {} : { time: undefined }) });
 }
 
 /* Growth since the last mark: what each function holds now, against then.  It continues to grow. */
 export function sinceMark(): void {
 	const last = allMarks().at(-1);
 	if (!last) return;
+	/* Marks of a comparison are those of its first file. */
+	const file = isPair() ? 0 : state.peek().file;
 	go({
-		base: { file: state.peek().file, from: 0, to: Math.max(1, last.ns) },
+		file,
+		base: { file, from: 0, to: Math.max(1, exactFrom(), last.ns) },
 		time: undefined,
 		metric: "end_bytes",
 		view: "table",

@@ -6,6 +6,8 @@
  */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { useFirstFocus } from "../shell/first_focus.ts";
+import { isMenuKey } from "../shell/menu.tsx";
 import { isNarrow } from "../theme.ts";
 import { useSize } from "../use_size.ts";
 
@@ -19,6 +21,7 @@ export interface Column {
 	width: string; // a track of CSS grid
 	isNumber?: boolean;
 	isOptional?: boolean; // hidden on narrow screens
+	leastWidth?: number; // hidden in narrower tables
 	sort?: string; // name for onSort
 	cell: (row: number) => ComponentChildren;
 }
@@ -28,6 +31,7 @@ export interface GridProps {
 	testId: string;
 	columns: Column[];
 	rows: number;
+	startRow?: number; // the current row, until another one is selected
 	sort?: string;
 	isAscending?: boolean;
 	onSort?: (sort: string) => void;
@@ -45,14 +49,25 @@ export interface GridProps {
 export function Grid(props: GridProps) {
 	const scroller = useRef<HTMLDivElement>(null);
 	const [top, setTop] = useState(0);
-	const [current, setCurrent] = useState(0);
+	const [current, setCurrent] = useState(props.startRow ?? 0);
 	const size = useSize(scroller);
-	const columns = props.columns.filter((column) => !column.isOptional || !isNarrow.value);
+	const columns = props.columns.filter(
+		({ isOptional, leastWidth = 0 }) => (!isOptional || !isNarrow.value) && !(size.width < leastWidth),
+	);
 	const template = columns.map((column) => column.width).join(" ");
 	const first = Math.max(0, Math.floor(top / ROW_HEIGHT) - SPARE_ROWS);
 	const last = Math.min(props.rows, Math.ceil((top + size.height) / ROW_HEIGHT) + SPARE_ROWS);
 	const chosen = Math.min(current, Math.max(0, props.rows - 1));
 
+	useFirstFocus(scroller);
+	useEffect(() => {
+		setCurrent(props.startRow ?? 0);
+		reveal(scroller.current!, props.startRow ?? 0);
+	}, [props.startRow]);
+	useEffect(() => {
+		/* In the middle, with the rows around it. */
+		if (props.startRow) scroller.current!.scrollTop = props.startRow * ROW_HEIGHT - size.height / 2;
+	}, [size.height > 0]);
 	useEffect(() => props.onRange?.(first, last), [first, last, props.rows]);
 	const select = (row: number) => {
 		const next = Math.max(0, Math.min(props.rows - 1, row));
@@ -168,7 +183,7 @@ function gridKey(
 	if (props.rows === 0) return false;
 	if (next !== undefined) select(next);
 	else if (event.key === "Enter" && props.onOpen) props.onOpen(row);
-	else if (event.key === "ContextMenu" && props.onMenu) props.onMenu(row, 80, 200);
+	else if (isMenuKey(event) && props.onMenu) props.onMenu(row, 80, 200);
 	else return props.onKey?.(event.key, row) ?? false;
 	return true;
 }

@@ -1,9 +1,8 @@
 /* blocks.tsx - single blocks: when, where, how large, how long. */
-import { useState } from "preact/hooks";
 import { formatBytes, formatCount, formatNs } from "../format.ts";
 import type { Reply } from "../reply.ts";
 import { globalRequest, session } from "../session.ts";
-import { Nothing, Shown } from "../shell/shown.tsx";
+import { NotCompared, Nothing, Shown } from "../shell/shown.tsx";
 import { go, state } from "../state.ts";
 import { CallCell } from "../table/cells.tsx";
 import { type Column, Grid } from "../table/grid.tsx";
@@ -15,17 +14,19 @@ interface BlocksHead {
 	bytes: number;
 }
 
-const SORTS = ["size", "alloc", "free", "lifetime"];
-const FLAGS = ["by realloc", "moved by realloc", "temporary"];
+const SORTS = ["size", "alloc", "free", "lifetime", "reallocs"];
+const FLAGS = ["realloc", "resized", "temporary"];
+const IN_CHAIN = 3; /* the bits of the first two */
 
 export function BlocksView() {
-	const { sort, ascending, call, sizes } = state.value;
+	const { sort, ascending, call, sizes, chain } = state.value;
 	const pages = usePages<BlocksHead>(
 		globalRequest("blocks", {
 			sort: SORTS.includes(sort) ? sort : "size",
 			ascending,
 			...(call ? { site: call } : {}),
 			...(sizes ? { size_from: sizes.from, size_to: sizes.to - 1 } : {}),
+			...(chain ? { chain } : {}),
 		}),
 		["site"],
 	);
@@ -33,6 +34,11 @@ export function BlocksView() {
 	return (
 		<div class="table-view">
 			<Chosen head={pages.reply?.head} />
+			<NotCompared
+				subject="Single blocks are"
+				shown="these are the blocks"
+				instead="Leaks, Sizes and Lifetimes show the changes."
+			/>
 			<Shown asked={pages}>{(reply) => <Blocks head={reply.head} pages={pages} />}</Shown>
 		</div>
 	);
@@ -40,10 +46,18 @@ export function BlocksView() {
 
 /* The restrictions that only this view has. */
 function Chosen({ head }: { head: BlocksHead | undefined }) {
-	const { call, sizes } = state.value;
+	const { call, sizes, chain } = state.value;
 
 	return (
 		<div class="view-tools">
+			{chain !== 0 && (
+				<span class="chip" data-testid="chain">
+					<span class="muted">reallocs of</span> block {formatCount(chain)}
+					<button type="button" aria-label="Blocks of all chains" onClick={() => go({ chain: 0 })}>
+						{"\u00d7"}
+					</button>
+				</span>
+			)}
 			{call !== 0 && (
 				<span class="chip">
 					<span class="muted">allocated by</span> <bdi>{session.value!.names.of(call).name}</bdi>
@@ -70,10 +84,12 @@ function Chosen({ head }: { head: BlocksHead | undefined }) {
 }
 
 function Blocks({ head, pages }: { head: BlocksHead; pages: Pages<BlocksHead> }) {
-	const [current, setCurrent] = useState(0);
-	const { sort, ascending } = state.value;
+	const { sort, ascending, row } = state.value;
+	const current = Math.min(row, head.rows - 1);
 	const found = pages.find(current);
 	const stack = found?.reply.u32("stack")[found.at] ?? 0;
+	const chain =
+		found && found.reply.u8("flags")[found.at]! & IN_CHAIN ? found.reply.f64("chain")[found.at]! : 0;
 
 	if (head.rows === 0) return <Nothing text="No blocks to show." />;
 	return (
@@ -87,12 +103,24 @@ function Blocks({ head, pages }: { head: BlocksHead; pages: Pages<BlocksHead> })
 				isAscending={ascending}
 				onSort={(next) => go({ sort: next, ascending: next === sort ? !ascending : false })}
 				onRange={pages.need}
-				onSelect={setCurrent}
+				startRow={current}
+				onSelect={(next) => go({ row: next }, { replace: true })}
+				onOpen={() => chain && showChain(chain)}
 			/>
-			<StackList stack={stack} title="Allocated by" />
+			<StackList stack={stack} title="Allocated by">
+				{chain !== 0 && !state.value.chain && (
+					<button type="button" class="tool" title="Enter" onClick={() => showChain(chain)}>
+						Show its reallocs
+					</button>
+				)}
+			</StackList>
 		</div>
 	);
 }
+
+/* One block from its malloc to its free, in the order of the reallocs, whatever the view is restricted to. */
+const showChain = (chain: number) =>
+	go({ chain, sort: "alloc", ascending: true, call: 0, sizes: undefined, filters: [] });
 
 function columnsOf(pages: Pages<BlocksHead>): Column[] {
 	const names = session.value!.names;
@@ -123,9 +151,9 @@ function columnsOf(pages: Pages<BlocksHead>): Column[] {
 			width: "minmax(8rem, 1fr)",
 			cell: (row) => {
 				const call = get(row, (reply, at) => reply.u32("site")[at]) ?? 0;
-				return (
-					<CallCell name={names.of(call).name} place={names.place(call)} isOwn={names.of(call).kind === 0} />
-				);
+				const { name, file, kind } = names.of(call);
+				const place = get(row, (reply, at) => reply.texts("place").at(at));
+				return <CallCell name={name} place={place} path={file} isOwn={kind === 0} />;
 			},
 		},
 		{
@@ -144,6 +172,7 @@ function columnsOf(pages: Pages<BlocksHead>): Column[] {
 			isNumber: true,
 			sort: "free",
 			isOptional: true,
+			leastWidth: 900,
 			cell: (row) => moment(number("free_ns", row)),
 		},
 		{
@@ -159,8 +188,9 @@ function columnsOf(pages: Pages<BlocksHead>): Column[] {
 			key: "threads",
 			title: "Threads",
 			hint: "Allocating and freeing thread",
-			width: "8rem",
+			width: "8.5rem",
 			isOptional: true,
+			leastWidth: 640,
 			cell: (row) => {
 				const [maker, freer] = [thread("alloc_thread", row), thread("free_thread", row)];
 				return (
@@ -169,9 +199,25 @@ function columnsOf(pages: Pages<BlocksHead>): Column[] {
 			},
 		},
 		{
+			key: "reallocs",
+			title: "Reallocs",
+			hint: "How many reallocs led to this block",
+			width: "4.6rem",
+			isNumber: true,
+			sort: "reallocs",
+			leastWidth: 560,
+			isOptional: true,
+			cell: (row) => {
+				const count = get(row, (reply, at) => reply.u32("reallocs")[at]) ?? 0;
+				return count > 0 ? formatCount(count) : "";
+			},
+		},
+		{
 			key: "flags",
 			title: "Notes",
-			width: "5.5rem",
+			hint: "realloc: made by realloc; resized: ended by realloc; temporary: freed before the next allocation",
+			width: "6.5rem",
+			leastWidth: 760,
 			isOptional: true,
 			cell: (row) => {
 				const flags = get(row, (reply, at) => reply.u8("flags")[at]) ?? 0;

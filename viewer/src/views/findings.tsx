@@ -1,9 +1,11 @@
 /* findings.tsx - what the engine noticed: each finding in a sentence, with the reason, advice and a link to its evidence. */
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { formatBytes, plural } from "../format.ts";
 import type { Reply } from "../reply.ts";
 import { session } from "../session.ts";
 import { state } from "../state.ts";
+import { Place } from "../table/cells.tsx";
 import { readState, writeState } from "../url.ts";
 import { useAsk } from "../use_ask.ts";
 
@@ -11,7 +13,7 @@ interface FindingsHead {
 	unchecked?: { rule: string; needs: string }[];
 }
 
-const FIRST = 4; /* more are shown on request */
+const FIRST = 6; /* more are shown on request */
 
 /* The state that shows a finding.  The timeline is above every view; the flame graph names its holders. */
 function evidence(show: string): string {
@@ -24,16 +26,27 @@ function evidence(show: string): string {
 	});
 }
 
-export function Findings() {
+/* The rules look at the whole run. */
+export function Findings({ about }: { about: ComponentChildren }) {
 	const [isAll, setAll] = useState(false);
 	const { reply, error } = useAsk<FindingsHead>({ ask: "findings", file: state.value.file }, ["site"]);
 
-	if (error || !reply) return null;
+	if (error) return null;
+	if (!reply)
+		return (
+			<section class="findings is-empty" aria-busy="true">
+				<h2>Findings</h2>
+				<p class="muted">Looking for wasteful uses of memory.</p>
+			</section>
+		);
 	const count = reply.texts("rule").length;
 	const shown = isAll ? count : Math.min(count, FIRST);
 	return (
-		<section class="findings" data-testid="findings">
-			<h2>{count > 0 ? plural(count, "finding") : "No findings"}</h2>
+		<section class="findings" id="findings" data-testid="findings">
+			<h2>
+				{count > 0 ? plural(count, "finding") : "No findings"}
+				{about}
+			</h2>
 			<ol>
 				{Array.from({ length: shown }, (_, i) => i).map((row) => (
 					<Finding key={row} reply={reply} row={row} />
@@ -61,8 +74,12 @@ function Finding({ reply, row }: { reply: Reply<FindingsHead>; row: number }) {
 				<summary>
 					<span class={`severity ${severity}`}>{severity}</span>
 					<span class="sentence">
-						{site !== 0 && <bdi class="own">{session.value!.names.of(site).name}: </bdi>}
-						{text("sentence")}
+						{text("name") && (
+							<>
+								<bdi class="own">{text("name")}</bdi>,{" "}
+							</>
+						)}
+						{text("title")}: {text("sentence")}
 					</span>
 				</summary>
 				<p>{text("why")}</p>
@@ -72,9 +89,9 @@ function Finding({ reply, row }: { reply: Reply<FindingsHead>; row: number }) {
 					{saving > 0 && `, saves about ${formatBytes(saving)}`}
 				</p>
 			</details>
-			<span class="place">{text("place")}</span>
+			<Place place={text("place")} path={site !== 0 ? session.value!.names.of(site).file : ""} />
 			{text("show") && (
-				<a href={evidence(text("show"))} aria-label={`Show the evidence of finding ${row + 1}`}>
+				<a class="show" href={evidence(text("show"))} aria-label={`Show the evidence of finding ${row + 1}`}>
 					Show
 				</a>
 			)}

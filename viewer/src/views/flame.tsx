@@ -6,7 +6,8 @@ import { FlameGraph } from "../flame/flame_graph.tsx";
 import { layoutTree, type Tree } from "../flame/layout.ts";
 import { metricTitle } from "../metric_title.ts";
 import type { Reply } from "../reply.ts";
-import { globalRequest, metric, moduleName, session } from "../session.ts";
+import { contents } from "../report.ts";
+import { ageUnit, globalRequest, hasBefore, metric, moduleName, session } from "../session.ts";
 import { Nothing, Shown } from "../shell/shown.tsx";
 import { go, state } from "../state.ts";
 import { palette } from "../theme.ts";
@@ -21,15 +22,22 @@ export interface TreeHead {
 export const LEAST_SHARE = 0.0003;
 
 /* A zoomed branch has its own remainder.  Bottom-up, the engine knows no branches: more of the tree is sent. */
-export function treeRequest(invert: boolean, zoom: number[]): Request {
-	if (zoom.length === 0) return globalRequest("tree", { invert, least: LEAST_SHARE });
-	if (invert) return globalRequest("tree", { invert, least: LEAST_SHARE / 10 });
-	return globalRequest("tree", { invert, least: LEAST_SHARE, root: zoom });
+export function treeRequest(invert: boolean, zoom: number[], members: Record<string, unknown> = {}): Request {
+	if (zoom.length === 0) return globalRequest("tree", { invert, least: LEAST_SHARE, ...members });
+	if (invert) return globalRequest("tree", { invert, least: LEAST_SHARE / 10, ...members });
+	return globalRequest("tree", { invert, least: LEAST_SHARE, root: zoom, ...members });
 }
+
+/* A report without recording has no ages. */
+const hasAge = (): boolean => ageUnit() !== undefined && !contents.value?.series;
+
+/* Members of a request for the chosen colours: a comparison has its own. */
+export const colourMembers = (): Record<string, unknown> =>
+	state.value.colour === "age" && hasAge() && !hasBefore.value ? { age: true } : {};
 
 export function FlameView() {
 	const { zoom, invert } = state.value;
-	const asked = useAsk<TreeHead>(treeRequest(invert, zoom), ["call"]);
+	const asked = useAsk<TreeHead>(treeRequest(invert, zoom, colourMembers()), ["call"]);
 
 	return <Shown asked={asked}>{(reply) => <Flame reply={reply} />}</Shown>;
 }
@@ -38,7 +46,7 @@ function Flame({ reply }: { reply: Reply<TreeHead> }) {
 	const { zoom, search, upward, colour, invert } = state.value;
 	const tree = useMemo(() => layoutTree(reply), [reply]);
 
-	if (tree.count === 0 || reply.head.sum === 0) return <Nothing text="No stacks to show." />;
+	if (tree.count === 0 || tree.width[0] === 0) return <Nothing text="No stacks to show." />;
 	return (
 		<div class="flame-view">
 			<Tools tree={tree} />
@@ -61,7 +69,7 @@ function Flame({ reply }: { reply: Reply<TreeHead> }) {
 function Tools({ tree }: { tree: Tree }) {
 	const { invert, upward, colour } = state.value;
 	const { legend, colours } = useMemo(
-		() => colourTree(tree, colour, session.value!.names, palette.value, moduleName),
+		() => colourTree(tree, colour, session.value!.names, palette.value, moduleName, ageUnit() ?? "ns"),
 		[tree, colour, palette.value],
 	);
 
@@ -88,7 +96,7 @@ function Tools({ tree }: { tree: Tree }) {
 				<label>
 					<span class="muted">Colours</span>{" "}
 					<select value={colour} onChange={(event) => go({ colour: event.currentTarget.value })}>
-						{COLOUR_MODES.map(({ name, title }) => (
+						{COLOUR_MODES.filter(({ name }) => name !== "age" || hasAge()).map(({ name, title }) => (
 							<option key={name} value={name}>
 								{title}
 							</option>
@@ -97,9 +105,9 @@ function Tools({ tree }: { tree: Tree }) {
 				</label>
 			)}
 			<ul class="legend" aria-label="Colours">
-				{legend.map(({ label, colour: index }) => (
+				{legend.map(({ label, colour: index, mark }) => (
 					<li key={label}>
-						<span class="swatch" style={{ background: colours[index] }} />
+						<span class={mark ? `swatch is-${mark}` : "swatch"} style={{ backgroundColor: colours[index] }} />
 						<bdi>{label}</bdi>
 					</li>
 				))}

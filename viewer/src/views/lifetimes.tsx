@@ -1,19 +1,21 @@
 /* lifetimes.tsx - how long blocks live: a histogram, and a heat map of sizes and lifetimes. */
-import { useState } from "preact/hooks";
 import type { Reply } from "../reply.ts";
 import { globalRequest } from "../session.ts";
-import { Missing, Nothing, Shown } from "../shell/shown.tsx";
+import { Nothing, Shown } from "../shell/shown.tsx";
+import { state } from "../state.ts";
 import { useAsk } from "../use_ask.ts";
 import { HeatMap } from "./heat_map.tsx";
-import { Histogram, UnitSwitch } from "./histogram.tsx";
+import { BarLegend, beforeOf, Histogram, UnitSwitch } from "./histogram.tsx";
 
 interface LifetimesHead {
 	live_blocks: number;
 	live_bytes: number;
+	before_live_blocks?: number;
+	before_live_bytes?: number;
 }
 
 export function LifetimesView() {
-	const [isBytes, setBytes] = useState(false);
+	const isBytes = state.value.bytes;
 	const asked = useAsk<LifetimesHead>(globalRequest("lifetimes"));
 	const heat = useAsk(globalRequest("heat"));
 
@@ -22,7 +24,8 @@ export function LifetimesView() {
 			{(reply) => (
 				<div class="charts">
 					<div class="view-tools">
-						<UnitSwitch isBytes={isBytes} onChange={setBytes} />
+						<UnitSwitch />
+						{beforeOf(reply, isBytes) && <BarLegend />}
 						<span class="muted">
 							Time between allocation and free, of blocks allocated in the selected time.
 						</span>
@@ -31,11 +34,7 @@ export function LifetimesView() {
 						<Lifetimes reply={reply} isBytes={isBytes} />
 						<section>
 							<h2>Sizes and lifetimes</h2>
-							{heat.reply ? (
-								<HeatMap reply={heat.reply} isBytes={isBytes} />
-							) : (
-								heat.error && <Missing data="lifetimes" title="The heat map" />
-							)}
+							<Shown asked={heat}>{(cells) => <HeatMap reply={cells} isBytes={isBytes} />}</Shown>
 						</section>
 					</div>
 				</div>
@@ -44,8 +43,32 @@ export function LifetimesView() {
 	);
 }
 
+const SHORTEST = 1024; /* ns: no clock of a recording tells shorter lifetimes from each other */
+
+/* The bars, with all short lifetimes as the first one. */
+function foldShort(reply: Reply<LifetimesHead>, isBytes: boolean) {
+	const [low, high] = [reply.f64("low"), reply.f64("high")];
+	const count = high.filter((edge) => edge <= SHORTEST).length;
+	const fold = (values: Float64Array) =>
+		count === 0
+			? values
+			: Float64Array.of(
+					values.subarray(0, count).reduce((a, b) => a + b, 0),
+					...values.subarray(count),
+				);
+	const before = beforeOf(reply, isBytes);
+
+	return {
+		low: count === 0 ? low : Float64Array.of(0, ...low.subarray(count)),
+		high: count === 0 ? high : high.subarray(count - 1),
+		values: fold(reply.f64(isBytes ? "bytes" : "blocks")),
+		before: before && fold(before),
+	};
+}
+
 function Lifetimes({ reply, isBytes }: { reply: Reply<LifetimesHead>; isBytes: boolean }) {
 	const live = isBytes ? reply.head.live_bytes : reply.head.live_blocks;
+	const liveBefore = isBytes ? reply.head.before_live_bytes : reply.head.before_live_blocks;
 
 	return (
 		<section>
@@ -56,12 +79,10 @@ function Lifetimes({ reply, isBytes }: { reply: Reply<LifetimesHead>; isBytes: b
 				<Histogram
 					label="Lifetimes"
 					testId="lifetimes"
-					low={reply.f64("low")}
-					high={reply.f64("high")}
-					values={reply.f64(isBytes ? "bytes" : "blocks")}
+					{...foldShort(reply, isBytes)}
 					edgeUnit="ns"
 					valueUnit={isBytes ? "bytes" : "count"}
-					extra={live > 0 ? { label: "not freed", value: live } : undefined}
+					extra={live > 0 || liveBefore ? { label: "not freed", value: live, before: liveBefore } : undefined}
 				/>
 			)}
 		</section>

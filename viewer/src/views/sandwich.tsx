@@ -7,14 +7,17 @@ import type { Reply } from "../reply.ts";
 import { globalRequest, metric, session } from "../session.ts";
 import { Nothing, Shown } from "../shell/shown.tsx";
 import { go, state } from "../state.ts";
-import { Bar, CallCell, Share } from "../table/cells.tsx";
+import { Bar, CallCell, Change, Share } from "../table/cells.tsx";
+import { changeColumns } from "../table/change_columns.tsx";
 import { type Column, Grid } from "../table/grid.tsx";
 import { useAsk } from "../use_ask.ts";
-import { LEAST_SHARE, type TreeHead } from "./flame.tsx";
+import { colourMembers, LEAST_SHARE, type TreeHead } from "./flame.tsx";
 
 interface PeekHead {
 	self: number;
 	total: number;
+	before_self?: number;
+	before_total?: number;
 }
 
 export function SandwichView() {
@@ -38,6 +41,7 @@ function Pick() {
 						label="Functions"
 						calls={reply.u32("call")}
 						totals={reply.f64(`total.${name}`)}
+						befores={reply.has(`before.total.${name}`) ? reply.f64(`before.total.${name}`) : undefined}
 						whole={reply.head.sum[0] ?? 0}
 					/>
 				)}
@@ -50,6 +54,7 @@ function CallGrid(props: {
 	label: string;
 	calls: ArrayLike<number>;
 	totals: ArrayLike<number>;
+	befores: ArrayLike<number> | undefined; // of the base
 	whole: number;
 }) {
 	const names = session.value!.names;
@@ -71,10 +76,18 @@ function CallGrid(props: {
 		{
 			key: "total",
 			title: "Total",
-			width: "8rem",
+			width: "minmax(7.4rem, 0.3fr)",
 			isNumber: true,
 			cell: (row) => <Bar value={props.totals[row] ?? 0} whole={props.whole} unit={unit} />,
 		},
+		...(props.befores
+			? changeColumns({
+					key: "total",
+					unit,
+					after: (row) => props.totals[row] ?? 0,
+					before: (row) => props.befores?.[row] ?? 0,
+				})
+			: []),
 		{
 			key: "share",
 			title: "Share",
@@ -117,6 +130,13 @@ function Sandwich({ call }: { call: number }) {
 							<span class="muted">
 								{formatValue(reply.head.total, unit)} with callees, {formatValue(reply.head.self, unit)} own
 							</span>
+							{reply.head.before_total !== undefined && (
+								<span class="muted">
+									was {formatValue(reply.head.before_total, unit)} with callees,{" "}
+									{formatValue(reply.head.before_self ?? 0, unit)} own (
+									<Change after={reply.head.total} before={reply.head.before_total} unit={unit} />)
+								</span>
+							)}
 						</div>
 						<Half call={call} invert={false} />
 					</div>
@@ -137,6 +157,7 @@ function Neighbours({ reply }: { reply: Reply<PeekHead> }) {
 			label={label}
 			calls={chosen.map((row) => reply.u32("call")[row]!)}
 			totals={chosen.map((row) => reply.f64("total")[row]!)}
+			befores={reply.has("before_total") ? chosen.map((row) => reply.f64("before_total")[row]!) : undefined}
 			whole={reply.head.total}
 		/>
 	);
@@ -151,9 +172,10 @@ function Neighbours({ reply }: { reply: Reply<PeekHead> }) {
 
 /* Callers grow upward from the function, callees downward. */
 function Half({ call, invert }: { call: number; invert: boolean }) {
-	const asked = useAsk<TreeHead>(globalRequest("tree", { pivot: call, invert, least: LEAST_SHARE * 4 }), [
-		"call",
-	]);
+	const asked = useAsk<TreeHead>(
+		globalRequest("tree", { pivot: call, invert, least: LEAST_SHARE * 4, ...colourMembers() }),
+		["call"],
+	);
 
 	return (
 		<div class={invert ? "half callers" : "half callees"}>

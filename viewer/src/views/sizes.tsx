@@ -1,14 +1,14 @@
 /* sizes.tsx - sizes of the blocks allocated in the selected time. */
-import { useState } from "preact/hooks";
 import { formatBytes } from "../format.ts";
 import type { Reply } from "../reply.ts";
 import { globalRequest, session } from "../session.ts";
 import { Nothing, Shown } from "../shell/shown.tsx";
-import { go } from "../state.ts";
+import { go, state } from "../state.ts";
 import { Bar, CallCell } from "../table/cells.tsx";
+import { changeColumns } from "../table/change_columns.tsx";
 import { type Column, Grid } from "../table/grid.tsx";
 import { useAsk } from "../use_ask.ts";
-import { Histogram, UnitSwitch } from "./histogram.tsx";
+import { BarLegend, beforeOf, Histogram, UnitSwitch } from "./histogram.tsx";
 
 export function SizesView() {
 	const asked = useAsk(globalRequest("sizes"), ["size_call"]);
@@ -17,14 +17,15 @@ export function SizesView() {
 }
 
 function Sizes({ reply }: { reply: Reply }) {
-	const [isBytes, setBytes] = useState(false);
+	const isBytes = state.value.bytes;
 	const [low, high] = [reply.f64("low"), reply.f64("high")];
 
 	if (low.length === 0) return <Nothing text="No blocks were allocated." />;
 	return (
 		<div class="charts">
 			<div class="view-tools">
-				<UnitSwitch isBytes={isBytes} onChange={setBytes} />
+				<UnitSwitch />
+				{beforeOf(reply, isBytes) && <BarLegend />}
 				<span class="muted">
 					Sizes of blocks allocated in the selected time. Choose a bar for its blocks.
 				</span>
@@ -38,6 +39,7 @@ function Sizes({ reply }: { reply: Reply }) {
 						low={low}
 						high={high}
 						values={reply.f64(isBytes ? "bytes" : "blocks")}
+						before={beforeOf(reply, isBytes)}
 						edgeUnit="bytes"
 						valueUnit={isBytes ? "bytes" : "count"}
 						onPick={(i) => go({ view: "blocks", sizes: { from: low[i]!, to: high[i]! + 1 }, call: 0 })}
@@ -61,15 +63,26 @@ function ExactSizes({ reply }: { reply: Reply }) {
 		{
 			key: "blocks",
 			title: "Blocks",
-			width: "7rem",
+			width: "minmax(7rem, 0.6fr)",
 			isNumber: true,
 			cell: (row) => <Bar value={counts[row]!} whole={all} unit="count" />,
 		},
+		...(reply.has("before_size_blocks")
+			? changeColumns({
+					key: "blocks",
+					unit: "count",
+					after: (row) => counts[row]!,
+					before: (row) => reply.f64("before_size_blocks")[row]!,
+				})
+			: []),
 		{
 			key: "site",
 			title: "Mostly from",
 			width: "minmax(8rem, 1fr)",
-			cell: (row) => <CallCell name={names.of(calls[row]!).name} place={names.place(calls[row]!)} />,
+			cell: (row) => {
+				const { name, file } = names.of(calls[row]!);
+				return <CallCell name={name} place={reply.texts("size_place").at(row)} path={file} />;
+			},
 		},
 	];
 

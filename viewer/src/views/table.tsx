@@ -3,12 +3,13 @@ import { callMenu, valueOfAll } from "../call_actions.ts";
 import { formatCount } from "../format.ts";
 import { metricTitle } from "../metric_title.ts";
 import type { Reply } from "../reply.ts";
-import { globalRequest, metric, session } from "../session.ts";
+import { globalRequest, hasBefore, metric, session } from "../session.ts";
 import { cursorDetails } from "../shell/details.tsx";
 import { openMenu } from "../shell/menu.tsx";
 import { Nothing, Shown } from "../shell/shown.tsx";
 import { go, state } from "../state.ts";
-import { Bar, CallCell, Change, Factor, Share } from "../table/cells.tsx";
+import { Bar, CallCell, Factor, Share } from "../table/cells.tsx";
+import { changeColumns } from "../table/change_columns.tsx";
 import { type Column, Grid } from "../table/grid.tsx";
 import { type Pages, usePages } from "../table/pages.ts";
 
@@ -35,7 +36,7 @@ function companionOf(name: string): string | undefined {
 }
 
 /* A comparison is read by its largest changes. */
-const defaultSort = () => (state.value.base || session.value?.open.has.comparison ? "change" : "self");
+const defaultSort = () => (hasBefore.value ? "change" : "self");
 
 export function TableView() {
 	const { by, sort, ascending, search } = state.value;
@@ -169,7 +170,7 @@ function valueColumns(metrics: string[], sums: number[], value: RowValue, hasBas
 		const unit = known.find((each) => each.name === name)?.unit ?? "count";
 		const word = unit === "bytes" ? "bytes" : unit === "count" ? "blocks" : unit;
 		const whole = sums[i] ?? 0;
-		if (i === 0 && hasBase) columns.push(...changeColumns(name, unit, value));
+		if (i === 0 && hasBase) columns.push(...comparedColumns(name, unit, value));
 		columns.push({
 			key: `self ${name}`,
 			title: `Own ${word}`,
@@ -177,6 +178,7 @@ function valueColumns(metrics: string[], sums: number[], value: RowValue, hasBas
 			width: "minmax(6.5rem, 9rem)",
 			isNumber: true,
 			isOptional: i > 0,
+			leastWidth: i > 0 && hasBase ? 1500 : 0,
 			sort: i === 0 ? "self" : undefined,
 			cell: (row) => <Bar value={value(`self.${name}`, row)} whole={whole} unit={unit} />,
 		});
@@ -195,6 +197,7 @@ function valueColumns(metrics: string[], sums: number[], value: RowValue, hasBas
 			width: "minmax(6.5rem, 9rem)",
 			isNumber: true,
 			isOptional: true,
+			leastWidth: i > 0 && hasBase ? 1500 : 0,
 			sort: i === 0 ? "total" : undefined,
 			cell: (row) => <Bar value={value(`total.${name}`, row)} whole={whole} unit={unit} />,
 		});
@@ -202,19 +205,12 @@ function valueColumns(metrics: string[], sums: number[], value: RowValue, hasBas
 	return columns;
 }
 
-function changeColumns(name: string, unit: string, value: RowValue): Column[] {
+function comparedColumns(name: string, unit: string, value: RowValue): Column[] {
 	const after = (row: number) => value(`self.${name}`, row);
 	const before = (row: number) => value(`before.self.${name}`, row);
 
 	return [
-		{
-			key: "change",
-			title: "Change",
-			width: "minmax(7.5rem, 9rem)",
-			isNumber: true,
-			sort: "change",
-			cell: (row) => <Change after={after(row)} before={before(row)} unit={unit} />,
-		},
+		...changeColumns({ key: name, unit, after, before, sort: "change" }),
 		{
 			key: "factor",
 			title: "Change, %",

@@ -3,10 +3,10 @@ import { useMemo, useState } from "preact/hooks";
 import { callMenu } from "../call_actions.ts";
 import type { Request } from "../engine.ts";
 import { layoutTree, pathTo, type Tree } from "../flame/layout.ts";
-import { formatCount } from "../format.ts";
+import { plural } from "../format.ts";
 import { metricTitle } from "../metric_title.ts";
 import type { Reply } from "../reply.ts";
-import { globalRequest, metric, session } from "../session.ts";
+import { metric, session } from "../session.ts";
 import { cursorDetails } from "../shell/details.tsx";
 import { openMenu } from "../shell/menu.tsx";
 import { Nothing, Shown } from "../shell/shown.tsx";
@@ -15,75 +15,62 @@ import { Bar, CallCell, Change, Share } from "../table/cells.tsx";
 import { type Column, Grid } from "../table/grid.tsx";
 import { defaultExpansion, visibleRows } from "../table/tree_rows.ts";
 import { useAsk } from "../use_ask.ts";
+import { DhatTools, DhatTree } from "./dhat_tree.tsx";
 import { type TreeHead, treeRequest } from "./flame.tsx";
-
-interface TreeViewHead extends TreeHead {
-	presets?: string[];
-}
 
 export function TreeView() {
 	const { invert, zoom, preset } = state.value;
-	const hasPresets = session.value!.open.has.accesses === true;
-	const request: Request =
-		preset && hasPresets ? globalRequest("dhat", { preset }) : treeRequest(invert, zoom);
-	const asked = useAsk<TreeViewHead>(request, ["call"]);
 
 	return (
 		<div class="table-view">
-			<Tools hasPresets={hasPresets} />
-			<Shown asked={asked}>{(reply) => <Rows key={JSON.stringify(request)} reply={reply} />}</Shown>
+			<Tools />
+			{preset ? <DhatTree /> : <CallTree request={treeRequest(invert, zoom)} />}
 		</div>
 	);
 }
 
-function Tools({ hasPresets }: { hasPresets: boolean }) {
+function CallTree({ request }: { request: Request }) {
+	const asked = useAsk<TreeHead>(request, ["call"]);
+
+	return <Shown asked={asked}>{(reply) => <Rows key={JSON.stringify(request)} reply={reply} />}</Shown>;
+}
+
+function Tools() {
 	const { invert, preset, zoom } = state.value;
-	const presets = useAsk<{ presets: string[] }>(hasPresets ? globalRequest("dhat") : undefined).reply?.head
-		.presets;
 
 	return (
 		<div class="view-tools">
 			<div class="segments" role="group" aria-label="Direction">
 				<button
 					type="button"
-					aria-pressed={!invert}
+					aria-pressed={!invert && !preset}
 					onClick={() => go({ invert: false, zoom: [], preset: "" })}
 				>
 					Top-down
 				</button>
 				<button
 					type="button"
-					aria-pressed={invert}
+					aria-pressed={invert && !preset}
 					title="v"
 					onClick={() => go({ invert: true, zoom: [], preset: "" })}
 				>
 					Bottom-up
 				</button>
 			</div>
-			{presets && (
-				<label>
-					<span class="muted">DHAT</span>{" "}
-					<select value={preset} onChange={(event) => go({ preset: event.currentTarget.value })}>
-						<option value="">no preset</option>
-						{presets.map((name) => (
-							<option key={name} value={name}>
-								{name}
-							</option>
-						))}
-					</select>
-				</label>
-			)}
-			{zoom.length > 0 && (
+			<DhatTools />
+			{zoom.length > 0 && !preset && (
 				<button type="button" class="tool" onClick={() => go({ zoom: [] })}>
 					Whole tree
 				</button>
 			)}
-			<span class="muted">Right and Left open and close rows; * opens the largest path.</span>
+			{!preset && (
+				<span class="muted wide">Right and Left open and close rows; * opens the largest path.</span>
+			)}
 		</div>
 	);
 }
 
-function Rows({ reply }: { reply: Reply<TreeViewHead> }) {
+function Rows({ reply }: { reply: Reply<TreeHead> }) {
 	const tree = useMemo(() => layoutTree(reply), [reply]);
 	const [open, setOpen] = useState(() => defaultExpansion(tree));
 	const rows = useMemo(() => visibleRows(tree, open), [tree, open]);
@@ -182,6 +169,7 @@ function columnsOf(
 			title: "Share",
 			width: "4rem",
 			isNumber: true,
+			isOptional: true,
 			cell: (row) => <Share value={total(row)} whole={whole} />,
 		},
 		{
@@ -222,13 +210,13 @@ function NameCell({
 }) {
 	const names = session.value!.names;
 	const depth = node < 0 ? tree.depth[~node]! + 1 : tree.depth[node]!;
-	const indent = { paddingLeft: `${Math.min(depth, DEEPEST_INDENT) * INDENT}px` };
+	const indent = { paddingLeft: `min(${Math.min(depth, DEEPEST_INDENT) * INDENT}px, 40%)` };
 
 	if (node < 0)
 		return (
 			<span class="tree-name" style={indent}>
 				<button type="button" class="link" tabIndex={-1} onClick={onPress}>
-					+ {formatCount(tree.leftOut[~node]!)} smaller calls
+					+ {plural(tree.leftOut[~node]!, "smaller call")}
 				</button>
 			</span>
 		);

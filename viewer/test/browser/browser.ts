@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
+import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
@@ -44,18 +45,13 @@ export async function serve(engine: Answering): Promise<{ server: Server; url: s
 
 let browser: Browser | undefined;
 
-const HANG = 600_000; // milliseconds: a loaded machine is slow
+const HANG = Number(process.env.HANG_MS ?? 600_000); // milliseconds: a loaded machine is slow
 
 async function launch(): Promise<Browser> {
 	browser ??= await chromium.launch({
 		executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium-headless-shell",
 		timeout: HANG,
-		args: [
-			"--no-sandbox",
-			"--disable-gpu",
-			"--no-first-run",
-			"--disable-background-networking",
-		],
+		args: ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"],
 	});
 	return browser;
 }
@@ -118,4 +114,31 @@ export async function settle(page: Page): Promise<void> {
 	await page.evaluate(
 		() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))),
 	);
+}
+
+const AXE = readFileSync(
+	createRequire(join(VIEWER_ROOT, "package.json")).resolve("axe-core/axe.min.js"),
+	"utf8",
+);
+
+interface Violation {
+	id: string;
+	impact: string;
+	nodes: { html: string; failureSummary: string }[];
+}
+
+/* Serious problems that axe-core finds, as text, or "".  The page must be open with bypassCSP. */
+export async function axeProblems(page: Page): Promise<string> {
+	if (!(await page.evaluate(() => "axe" in window))) await page.addScriptTag({ content: AXE });
+	const found = await page.evaluate(async () => {
+		const { axe } = window as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } };
+		return (await axe.run()).violations;
+	});
+
+	return (found as Violation[])
+		.filter(({ impact }) => impact === "serious" || impact === "critical")
+		.flatMap(({ id, nodes }) =>
+			nodes.slice(0, 3).map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary}`),
+		)
+		.join("\n");
 }

@@ -37,6 +37,25 @@ test("the overview names the peak and who holds it", async (t) => {
 	);
 });
 
+test("the overview shows who holds memory over time, and follows filters", async (t) => {
+	const { page, engine } = await open(t);
+	const chart = page.getByTestId("history");
+	const names = page.getByRole("list", { name: "Functions" });
+
+	await settle(page);
+	assert.equal(await chart.locator("path").count(), 8);
+	assert.match(await names.innerText(), /^other functions[\s\S]*Image::decode$/);
+	const box = (await chart.boundingBox())!;
+	await page.mouse.move(box.x + box.width - 1, box.y + 60);
+	const left = engine.blocks.filter(({ free }) => free < 0).reduce((bytes, { size }) => bytes + size, 0);
+	assert.match(await page.getByTestId("details").innerText(), new RegExp(`${formatBytes(left)} live`));
+	await names.getByText("Image::decode").click();
+	await page.waitForURL(/view=sandwich.*m=end_bytes/);
+	await page.goto(page.url().replace(/#.*/, "#view=overview&f=focus:Image::decode"));
+	await settle(page);
+	assert.equal(await chart.locator("path").count(), 1);
+});
+
 test("a table row opens the function's callers and callees", async (t) => {
 	const { page } = await open(t, "view=table");
 

@@ -1,0 +1,18 @@
+/* exec_call.h - the programs that are executed through syscall(). */
+#ifndef ALLO_CAPTURE_EXEC_CALL_H
+#define ALLO_CAPTURE_EXEC_CALL_H
+
+#include "capture/visibility.h"
+
+#include <stdbool.h>
+#include <sys/syscall.h>
+
+static inline bool allo_is_exec_call(long number)
+{
+	return number == SYS_execve || number == SYS_execveat;
+}
+
+/* Does what the function of this name does; `a` to `e` are the arguments of the system call. */
+ALLO_HIDDEN int allo_exec_call(long number, long a, long b, long c, long d, long e);
+
+#endif

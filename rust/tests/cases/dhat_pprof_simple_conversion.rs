@@ -1,0 +1,6 @@
+use dhat_pprof::convert;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    convert("dhat-heap.json", "output.pb.gz")?;
+    Ok(())
+}
