@@ -6,6 +6,7 @@ Each test prints a line, "ok" or "not ok" with its name; a failed test also prin
 the tests.
 """
 import concurrent.futures
+import itertools
 import os
 import pathlib
 import re
@@ -23,6 +24,13 @@ from sample_files import sample_files
 
 # Seconds after which a command counts as hung: hours, since a loaded machine may be 50 times slower than an idle one.
 HANG = 4 * 3600
+
+# The exit status of a check that lacks a program, as in meson.
+SKIPPED = 77
+
+# The jobs that take longest, mostly since they wait: they start first, so that none of them ends alone.
+LONGEST = ("test_viewer.py", "test_viewer_engine.py", "stress/run.py", "test_browser.py", "test_rust.py", "stress/foreign.py",
+           "test_report.py", "test_view.py", "test_live.py", "test_serve.py")
 
 # Whether tools/check_english.py must pass.
 CHECKS_ENGLISH = True
@@ -57,7 +65,7 @@ def timed(job):
     command, _, env = job
     with tempfile.NamedTemporaryFile("r") as taken:
         outcome = run(["/usr/bin/time", "-q", "-f", "%e %U %S", "-o", taken.name, *command], env)
-        seconds, user, system = taken.read().split()[-3:]
+        seconds, user, system = taken.read().split()[-3:] or (0, 0, 0)  # nothing if time itself was killed
     durations.append((float(user) + float(system), float(seconds), " ".join(os.path.basename(word) for word in command[:4])))
     return outcome
 
@@ -79,8 +87,11 @@ def build(folder, *setup, env=None, targets=()):
 # A job is a command, a function that turns its exit status and output into arguments of report(), and variables.
 
 def whole(name):
-    """A command that is one test."""
-    return lambda code, said: [(code == 0, name, said)]
+    """A command that is one test, or could not run: then its last line is the reason."""
+    def result(code, said):
+        reason = f" # SKIP {said.strip().splitlines()[-1]}" if code == SKIPPED and said.strip() else ""
+        return [(code == 0 or bool(reason), name + reason, said)]
+    return result
 
 
 def tap(name):
@@ -94,9 +105,17 @@ def tap(name):
     return results
 
 
+def longest_first(jobs):
+    """The jobs in the order in which they start."""
+    def place(job):
+        return next((i for i, name in enumerate(LONGEST) if any(word.endswith(name) for word in job[0])), len(LONGEST))
+    return sorted(jobs, key=place)
+
+
 def run_all(jobs):
-    """Runs jobs on all cores, and one more, as some wait, and reports in their order."""
-    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0)) + 1) as pool:
+    """Runs jobs on all cores, and two more, as some wait, and reports in their order."""
+    jobs = longest_first(jobs)
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0)) + 2) as pool:
         for (_, results, _), (code, said) in zip(jobs, pool.map(timed, jobs)):
             for result in results(code, said):
                 report(*result)
@@ -119,9 +138,10 @@ def replayed_corpora(folder):
 
 
 def failing_allocations(folder):
-    """Reads, analyses and writes each file of other tools, and lets each allocation fail once."""
-    return [([str(ROOT / folder / "tests" / "fail_allocations"), path], tap(folder), {})
-            for path in sample_files() if path.startswith("tests/golden/") and "/from-" not in path]
+    """Reads, analyses and writes the files of each other tool, and lets allocations of each call stack fail."""
+    files = [path for path in sample_files() if path.startswith("tests/golden/") and "/from-" not in path]
+    return [([str(ROOT / folder / "tests" / "fail_allocations"), *of_tool], tap(folder), {})
+            for _, of_tool in itertools.groupby(files, os.path.dirname)]
 
 
 def integration_tests(folder, *words):
@@ -141,7 +161,8 @@ def stress_tests(folder):
 # A step builds its targets and returns its jobs.
 
 def step_arrows():
-    checks = [("check_includes.py", "arrows between folders go one way"), ("check_names.py", "each name means one thing")]
+    checks = [("check_includes.py", "arrows between folders go one way"), ("check_names.py", "each name means one thing"),
+              ("check_headers.py", "headers have two users")]
     if CHECKS_ENGLISH:
         checks.append(("check_english.py", "the English is plain"))
     return [([sys.executable, f"tools/{program}"], whole(claim), {}) for program, claim in checks]

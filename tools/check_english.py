@@ -4,12 +4,12 @@
 usage: check_english.py [PATH...]     words per 1000, for files or folders (default: the whole project)
        check_english.py --list PATH   also prints each line that holds one of the words
 
-Comments of C, Rust, Python, shell and meson files count, and all text of Markdown files outside code blocks.
-Exits with 1 if the project as a whole exceeds a limit.
+Comments of C, Rust, TypeScript, Python, shell and meson files count, and all text of NEWS and of Markdown files outside
+code blocks.  Exits with 1 if the project as a whole exceeds a limit.
 """
+import os
 import pathlib
 import re
-import subprocess
 import sys
 
 # A word, and how often it may occur per 1000 words.  Peers of this project use "what" 0 to 0.9 times.
@@ -34,17 +34,24 @@ def prose_of_markdown(text):
 
 
 EXTRACT = {".c": comments_of_c, ".h": comments_of_c, ".cpp": comments_of_c, ".rs": comments_of_c, ".mjs": comments_of_c,
-           ".js": comments_of_c, ".py": comments_of_script, ".sh": comments_of_script, ".build": comments_of_script,
-           ".md": prose_of_markdown}
+           ".js": comments_of_c, ".ts": comments_of_c, ".tsx": comments_of_c, ".py": comments_of_script, ".sh": comments_of_script, ".build": comments_of_script,
+           ".md": prose_of_markdown, "": prose_of_markdown}
+
+# Folders without text of ours: builds, packages, samples.
+SKIPPED = re.compile(r"\..*|build.*|node_modules|dist|target|golden|corpus|__pycache__")
 
 
 def files(paths):
-    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", *paths],
-                            capture_output=True, text=True, check=True).stdout
-    for name in filter(None, listed.split("\0")):
-        path = pathlib.Path(name)
-        if path.suffix in EXTRACT and path.is_file() and "golden" not in path.parts and "corpus" not in path.parts:
-            yield path
+    for start in map(pathlib.Path, paths or ["."]):
+        for folder, folders, names in os.walk(start):
+            folders[:] = sorted(name for name in folders if not SKIPPED.fullmatch(name))
+            yield from (pathlib.Path(folder, name) for name in sorted(names) if is_read(pathlib.Path(name)))
+        if start.is_file():
+            yield start
+
+
+def is_read(name):
+    return name.suffix in EXTRACT if name.suffix else name.name == "NEWS"
 
 
 def main():

@@ -12,14 +12,21 @@ import sys
 
 TABLE = pathlib.Path("doc/architecture.md")
 
+# Names of groups in that table.
+GROUPS = {"core": {"base", "profile", "replay", "analysis"}, "data": {"symbols", "readers", "writers", "sql", "parquet"}}
+
 
 def allowed_includes():
     """Which other folders a folder may include from: the last column of the table in doc/architecture.md."""
     rows = re.findall(r"^\| `(?:src/)?(\w+)/` \|.*\| ([^|]+) \|$", TABLE.read_text(), re.M)
-    return {folder: set(last.split()) - {"-"} for folder, last in rows}
+    groups = {**GROUPS, "all": {folder for folder, _ in rows} - {"lib", "capture"}, "-": set()}
+    return {folder: set().union(*(groups.get(word, {word}) for word in last.split())) for folder, last in rows}
 
 
 ALLOWED = allowed_includes()
+
+# Headers that a folder must not include, although it may include others of their folder.
+FORBIDDEN = {("cli", "base/encoding/json_write.h"): "describe the result with report/report.h, which writes JSON"}
 
 
 def problems():
@@ -41,6 +48,8 @@ def problems():
                 if target != "allotrope.h":
                     yield f"{path}:{number}: write the path from src/: \"{folder}/{target}\""
                 continue
+            if (folder, target) in FORBIDDEN:
+                yield f"{path}:{number}: {FORBIDDEN[folder, target]}"
             to = target.split("/")[0]
             if to != folder and to not in ALLOWED[folder]:
                 yield f"{path}:{number}: {folder}/ must not include from {to}/"

@@ -14,9 +14,9 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 # Code that runs inside other programs, code that reads hostile input, and code that decides who may connect.
-DELICATE = ["capture/cfi.c", "capture/control.c", "capture/hooks.c", "capture/recorder.c", "capture/safepoint.c",
-            "capture/stack_table.c", "capture/unwind.c", "src/base/input.c", "src/base/json_read.c", "src/base/map.c",
-            "src/base/vec.c", "src/readers/**/read_pprof.c", "src/replay/**/event_cursor.c", "src/serve/access.c"]
+DELICATE = ["capture/stacks/cfi.c", "capture/control/control.c", "capture/hooks/hooks.c", "capture/file/recorder.c", "capture/safepoint.c",
+            "capture/stacks/stack_table.c", "capture/stacks/unwind.c", "src/base/io/input.c", "src/base/encoding/json_read.c", "src/base/map.c",
+            "src/base/vec.c", "src/readers/**/read_pprof.c", "src/replay/**/event_cursor.c", "src/replay/**/earlier.c", "src/serve/access.c"]
 
 
 def run(command):

@@ -18,6 +18,9 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build-coverage"
 
+# Seconds after which a test counts as hung.
+HANG = 4 * 3600
+
 # Quick ones that together run most commands, readers and writers.
 INTEGRATION = ["test_cli.py", "test_csv_json.py", "test_formats.py", "test_golden.py", "test_sql.py", "test_summary.py"]
 
@@ -34,7 +37,7 @@ def build():
 
 def passes(test):
     try:
-        return subprocess.run(test, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False, timeout=600,
+        return subprocess.run(test, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False, timeout=HANG,
                               env={**os.environ, "ALLO_BUILD": str(BUILD)}).returncode == 0
     except subprocess.TimeoutExpired:
         return False

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Prints assembler code that embeds a file as it is: allo_NAME, and its length, the 64-bit number allo_NAME_size.
 #
-# usage: embed_bytes.sh NAME FILE
+# usage: embed_bytes.sh NAME FILE        /dev/null: nothing
 set -eu
 # The checksum changes the text with the file, so that ninja assembles it again.
 cat <<END
@@ -11,7 +11,7 @@ cat <<END
 	.hidden allo_$1, allo_$1_size
 	.balign 16
 allo_$1:
-	.incbin "$2"
+	$(if [ -s "$2" ]; then echo ".incbin \"$2\""; fi)
 0:
 	.balign 8
 allo_$1_size:

@@ -1,10 +1,11 @@
 #!/bin/sh
 # Installs the Debian packages that a job needs.
 #
-# usage: setup.sh build|engine|test|stress|bench|peers|coverage...            installs missing packages; announces it first
-#        setup.sh --check build|engine|test|stress|bench|peers|coverage...    installs nothing: prints the command and fails
+# usage: setup.sh build|engine|test|stress|bench|peers|packages|coverage...            installs missing packages; announces it first
+#        setup.sh --check build|engine|test|stress|bench|peers|packages|coverage...    installs nothing: prints the command and fails
 #
-# Prints nothing and returns at once if no package is missing.
+# Prints nothing and returns at once if no package is missing.  Packages that the distribution does not have are named and
+# left out: what needs them says so later.
 set -eu
 
 # The major version of clang that is installed, or that the package "clang" would install.
@@ -23,6 +24,18 @@ perf_package() {
 	ubuntu) echo "linux-tools-$(uname -r)" ;;
 	*) echo linux-perf ;;
 	esac
+}
+
+# A browser for the tests of pages: Ubuntu packages none, but its CI machines have Chrome.
+browser_command() {
+	for name in chromium-headless-shell chromium chromium-browser google-chrome; do
+		command -v "$name" > /dev/null 2>&1 && break
+	done
+	echo "$name"
+}
+
+firefox_command() {
+	command -v firefox-esr > /dev/null 2>&1 && echo firefox-esr || echo firefox
 }
 
 # The tests of the system's python3: libpython3.11-testsuite.
@@ -57,6 +70,7 @@ needs() {
 		wasm-ld-19 lld-19
 		/usr/lib/wasm32-wasi/libc.a wasi-libc
 		/usr/lib/llvm-19/lib/clang/*/lib/wasi/libclang_rt.builtins-wasm32.a libclang-rt-19-dev-wasm32
+		zstd zstd
 		END
 	test) cat <<-END ;;
 		python3 python3
@@ -69,11 +83,16 @@ needs() {
 		clang-tidy clang-tidy
 		cppcheck cppcheck
 		/usr/include/cmocka.h libcmocka-dev
+		/usr/include/gtest/gtest.h libgtest-dev
+		/usr/include/catch2/catch.hpp catch2
 		aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
+		musl-gcc musl-tools
+		/usr/include/*-linux-musl/stdlib.h musl-dev
 		/usr/aarch64-linux-gnu/include/stdlib.h libc6-dev-arm64-cross
 		qemu-aarch64 qemu-user
 		valgrind valgrind
 		go golang-go
+		lz4 lz4
 		protoc protobuf-compiler
 		heaptrack heaptrack
 		jeprof libjemalloc-dev
@@ -81,7 +100,8 @@ needs() {
 		/usr/share/perl5/Devel/NYTProf/flamegraph.pl libdevel-nytprof-perl
 		node nodejs
 		npm npm
-		chromium-headless-shell chromium-headless-shell
+		$(browser_command) chromium-headless-shell
+		$(firefox_command) firefox-esr
 		zstd zstd
 		less less
 		/usr/bin/time time
@@ -99,12 +119,16 @@ needs() {
 		promtool prometheus
 		cmake cmake
 		/usr/lib/python3/dist-packages/pytest python3-pytest
+		/usr/lib/python3/dist-packages/greenlet python3-greenlet
+		/usr/lib/python3*/ensurepip/__init__.py python3-venv
+		lintian lintian
 		/usr/lib/python3/dist-packages/yaml python3-yaml
 		google-pprof google-perftools
 		redis-server redis-server
 		redis-cli redis-tools
 		redis-benchmark redis-tools
 		nginx nginx-light
+		/usr/lib/postgresql/*/bin/postgres postgresql
 		curl curl
 		pgrep procps
 		setpriv util-linux
@@ -114,6 +138,7 @@ needs() {
 		END
 	stress) cat <<-END ;;
 		python3 python3
+		patchelf patchelf
 		javac default-jdk-headless
 		redis-server redis-server
 		redis-benchmark redis-tools
@@ -137,15 +162,26 @@ needs() {
 		g++ g++
 		go golang-go
 		heaptrack heaptrack
+		/usr/lib/*/libjemalloc.a libjemalloc-dev
 		mawk mawk
+		node nodejs
+		npm npm
+		$(browser_command) chromium-headless-shell
 		sqlite3 sqlite3
 		valgrind valgrind
 		/usr/bin/time time
 		END
 	peers) cat <<-END ;;
+		cargo cargo
 		/usr/lib/python3*/ensurepip/__init__.py python3-venv
+		go golang-go
+		prometheus prometheus
 		/usr/lib/x86_64-linux-gnu/libjemalloc.so.2 libjemalloc2
 		/usr/lib/x86_64-linux-gnu/libtcmalloc.so.4 libgoogle-perftools4
+		END
+	packages) cat <<-END ;;
+		dpkg-shlibdeps dpkg-dev
+		/usr/lib/*/liblzma.a liblzma-dev
 		END
 	coverage) cat <<-END ;;
 		gcovr gcovr
@@ -203,8 +239,22 @@ install() {
 	# shellcheck disable=SC2086 # a list of words
 	$as_root apt-get install -y --no-install-recommends $missing > "$log" 2>&1
 }
+# Leaves out packages that do not exist here.  False if all of them do, so that they failed for another reason.
+leave_out_unknown() {
+	known= unknown=
+	for package in $missing; do
+		if apt-cache show "$package" > /dev/null 2>&1; then
+			known="$known $package"
+		else
+			unknown="$unknown $package"
+		fi
+	done
+	missing=$known
+	[ -n "$unknown" ] && echo "Not available on this system:$unknown"
+}
+
 # The package lists may be missing or old: update them only if the first try fails.
-install || { $as_root apt-get update > "$log" 2>&1 && install; } || {
+install || { $as_root apt-get update > "$log" 2>&1 && install; } || { leave_out_unknown && install; } || {
 	cat "$log" >&2
 	exit 1
 }

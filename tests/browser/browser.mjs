@@ -39,7 +39,7 @@ const HANG = 600_000; // milliseconds: a loaded machine is slow
 /* Opens a file.  The page must not complain, open dialogs or ask for anything but local files. */
 export async function open(t, path, options = {}) {
 	browser ||= await chromium.launch({
-		executablePath: "/usr/bin/chromium-headless-shell",
+		executablePath: process.env.CHROMIUM,
 		timeout: HANG,
 		args: ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
 			"--disable-component-update", "--disable-sync"],

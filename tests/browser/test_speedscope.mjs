@@ -20,6 +20,10 @@ async function load(t, path) {
 	return page;
 }
 
+/* Waits for a text: speedscope draws in a later frame. */
+const shows = (page, text) =>
+	page.waitForFunction((source) => new RegExp(source).test(document.body.innerText), text.source);
+
 /* All that speedscope has read, as it would save it. */
 async function exported(t, page) {
 	const saved = join(folder(t), "saved.json");
@@ -89,9 +93,9 @@ test("speedscope shows the program, and the metric that allo would show", async 
 	const page = await load(t, convert(t, golden("dhat/valgrind-heap.json")));
 
 	assert.equal(await page.title(), "./demo - speedscope");
-	assert.match(await page.locator("body").innerText(), /peak_bytes: live at the program's peak\s*\(6\/11\)/);
+	await shows(page, /peak_bytes: live at the program's peak\s*\(6\/11\)/);
 	await page.getByText("Sandwich").click();
-	assert.match(await page.locator("body").innerText(), /1\.12 MB \(100%\)\s+1\.12 MB \(100%\)\s+malloc/);
+	await shows(page, /1\.12 MB \(100%\)\s+1\.12 MB \(100%\)\s+malloc/);
 });
 
 test("files and lines arrive, inlined calls as well", async (t) => {

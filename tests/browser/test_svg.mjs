@@ -558,3 +558,147 @@ test("a comparison has no bottom-up mode", async (t) => {
 	await page.keyboard.press("b");
 	assert.deepEqual(await drawn(page), before);
 });
+
+/* Metrics. */
+
+const menu = (page) => page.getByRole("combobox", { name: "metric" });
+const texts = (page) => page.evaluate(() => ["title", "subtitle"].map((id) => document.getElementById(id).textContent));
+const END = "Live when recording ended", ALLOCATED = "Ever allocated", BLOCKS = "Ever allocated (blocks)";
+
+for (const name of ["dhat/valgrind-heap.json", "dhat/valgrind-cpp.json", "allo/server.allo"]) {
+	for (const [chosen, ...metrics] of [[END, "end_bytes", "end_blocks"], [ALLOCATED, "alloc_bytes", "alloc_blocks"],
+		[BLOCKS, "alloc_blocks"]]) {
+		if (chosen === END && name === "dhat/valgrind-cpp.json")
+			continue; /* it leaks nothing */
+		test(`${name}: ${chosen} is what a file of that metric alone has`, async (t) => {
+			const page = await open(t, convert(t, golden(name)));
+			const alone = await open(t, convert(t, golden(name), ...metrics.flatMap((each) => ["-M", each])));
+			const before = await drawn(page), first = await texts(page);
+
+			await menu(page).selectOption(chosen);
+			assert.deepEqual(await drawn(page), await drawn(alone));
+			assert.deepEqual(await texts(page), await texts(alone));
+			for (const search of ["a", "/./"])
+				assert.deepEqual(await searchFor(page, search), await searchFor(alone, search));
+			for (const each of [page, alone]) {
+				await each.keyboard.press("Escape");
+				await each.getByRole("button", { name: "Bottom-up" }).click();
+			}
+			assert.deepEqual(await drawn(page), await drawn(alone));
+			assert.equal(await page.locator("#graph").getAttribute("height"), await alone.locator("#graph").getAttribute("height"));
+			await page.getByRole("button", { name: "Bottom-up" }).click();
+			await menu(page).selectOption({ index: 0 });
+			assert.deepEqual(await drawn(page), before);
+			assert.deepEqual(await texts(page), first);
+		});
+	}
+}
+
+test("bottom-up stays when the metric changes", async (t) => {
+	const page = await open(t, convert(t, HEAP));
+	const { rows } = alloJson("top", "-n", "0", "--keep-allocator", "-M", "alloc_bytes", HEAP);
+
+	await page.keyboard.press("b");
+	await menu(page).selectOption(ALLOCATED);
+	assert.deepEqual((await drawn(page)).filter((each) => each.depth === 1).map((each) => [each.name, each.value]),
+		rows.filter((each) => each.self > 0).map((each) => [each.name, each.self]));
+});
+
+test("tooltips, search and zoom are those of the metric", async (t) => {
+	const page = await open(t, convert(t, HEAP));
+
+	await (await frame(page, "build_list")).click();
+	await menu(page).selectOption(ALLOCATED);
+	assert.equal(await page.locator("#crumbs").textContent(), "all \u203a main \u203a build_list");
+	await (await frame(page, "build_list")).hover();
+	const tip = await page.locator("#tip div").allTextContents();
+
+	assert.deepEqual(tip.slice(0, 3), ["build_list", "demo.c:24", "64,000 bytes (62.5 KiB) in 1,000 blocks"]);
+	await menu(page).selectOption(BLOCKS);
+	assert.equal((await searchFor(page, "=build_list")).result, "2 matches: 1,300, 96.9% of all");
+});
+
+test("m goes through the metrics and back to the first", async (t) => {
+	const page = await open(t, convert(t, HEAP));
+	const before = await drawn(page), count = await menu(page).locator("option").count();
+
+	assert.ok(count > 5);
+	for (let i = 1; i < count; i++) {
+		await page.keyboard.press("m");
+		assert.equal(await menu(page).evaluate((select) => select.value), String(i));
+		assert.notDeepEqual(await texts(page), []);
+	}
+	await page.keyboard.press("m");
+	assert.deepEqual(await drawn(page), before);
+});
+
+test("one metric alone has no menu", async (t) => {
+	for (const svg of [convert(t, folded(t, NESTED)), convert(t, HEAP, "-M", "peak_bytes"),
+		convert(t, golden("folded/diff.folded"))]) {
+		const page = await open(t, svg);
+		const before = await drawn(page);
+
+		assert.equal(await menu(page).count(), 0);
+		await page.keyboard.press("m");
+		assert.deepEqual(await drawn(page), before);
+	}
+});
+
+test("markup in names stays text in all metrics", async (t) => {
+	const evil = "a\\tb</calls><img src=x onerror=alert(1)>";
+	const dhat = readFileSync(HEAP, "utf8").replaceAll("build_list", evil);
+	const page = await open(t, convert(t, file(t, "evil.json", dhat)));
+
+	await menu(page).selectOption(ALLOCATED);
+	assert.ok((await drawn(page)).some((each) => each.name.includes("b</calls><img src=x onerror=alert(1)>")));
+	assert.equal(await page.locator("img").count(), 0);
+});
+
+/* Charts have no script. */
+function chart(t, ...words) {
+	const svg = join(folder(t), "chart.svg");
+
+	allo(...words, golden("allo/server.allo"), "-o", svg);
+	return svg;
+}
+
+const styleOf = (page, selector, property) => page.locator(selector).first()
+	.evaluate((element, name) => getComputedStyle(element)[name], property);
+
+for (const words of [["timeline"], ["timeline", "--by", "thread"], ["hist"]]) {
+	test(`${words.join(" ")}: a chart looks like the flame graph, light and dark`, async (t) => {
+		for (const colorScheme of ["light", "dark"]) {
+			const page = await open(t, chart(t, ...words), { colorScheme });
+			const flame = await open(t, convert(t, HEAP), { colorScheme });
+
+			for (const selector of ["#page", "#title", "#subtitle", ".small"])
+				for (const property of ["fill", "fontFamily", "fontSize", "fontWeight"])
+					assert.equal(await styleOf(page, selector, property), await styleOf(flame, selector, property));
+			assert.equal(await styleOf(page, ".g0", "fill"), await styleOf(flame, ".g0", "fill"));
+		}
+	});
+
+	test(`${words.join(" ")}: texts of a chart stay within it, also at half its size`, async (t) => {
+		for (const width of [960, 480]) {
+			const page = await open(t, chart(t, ...words), { viewport: { width, height: 700 } });
+			const over = await page.locator("text").evaluateAll((texts) => texts
+				.filter((text) => text.id !== "subtitle" && getComputedStyle(text).display !== "none")
+				.map((text) => [text.textContent, text.getBoundingClientRect()])
+				.filter(([, box]) => box.left < 0 || box.right > document.documentElement.clientWidth)
+				.map(([content]) => content));
+
+			assert.deepEqual(over, []);
+		}
+	});
+}
+
+test("times of a small chart do not touch", async (t) => {
+	const page = await open(t, chart(t, "timeline"), { viewport: { width: 480, height: 700 } });
+	const boxes = await page.locator(".axis.middle, .axis.end:not([x='80'])").evaluateAll((texts) => texts
+		.filter((text) => getComputedStyle(text).display !== "none").map((text) => text.getBoundingClientRect())
+		.map(({ left, right }) => [left, right]));
+
+	assert.ok(boxes.length > 2);
+	for (let i = 1; i < boxes.length; i++)
+		assert.ok(boxes[i - 1][1] + 4 < boxes[i][0], String(boxes));
+});

@@ -60,6 +60,16 @@ def wait_until(condition, claim="the condition holds"):
     return found
 
 
+def wait_for_text(path, pattern, writer):
+    """The match of the pattern in a file, once its writer, a process, has written it; an error if the process ends before."""
+    def is_settled():
+        return re.search(pattern, path.read_text()) or writer.poll() is not None
+    wait_until(is_settled)
+    if not (found := re.search(pattern, path.read_text())):
+        raise AssertionError(f"{writer.args} ended with {writer.returncode}: {path.read_text()}")
+    return found
+
+
 def has_signal(pid, kind, number):
     """Whether the set of signals that /proc/PID/status calls `kind` contains the signal."""
     for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():

@@ -168,3 +168,14 @@ def one_block_each(count):
     """A chunk with an allocation of 100 bytes of each stack."""
     return events(count, columns={0: b"\x01" * count, 1: b"".join(varint(i + 1) for i in range(count)),
                                   2: varint(100) * count})
+
+
+def contents(packed):
+    """All bytes of a packed recording, unpacked: each chunk header, then its content."""
+    at, out = 16, [packed[:16]]
+    while at + CHUNK.size <= len(packed) - 16:
+        _, kind, _, _, _, _, size, _, _, _ = CHUNK.unpack_from(packed, at)
+        body = packed[at + CHUNK.size:at + CHUNK.size + size]
+        out += [packed[at:at + CHUNK.size], body if kind == EVENTS else unpacked(body)]
+        at += CHUNK.size + size
+    return b"".join(out)

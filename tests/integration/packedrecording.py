@@ -14,7 +14,7 @@ from rawrecording import Bytes, resident_of, unzigzag
 CHUNK = struct.Struct("=8I2Q")
 BLOCK = struct.Struct("=I4B4I3Q16s")
 FACTS, HEAD, TRAILER, THREADS, EVENTS = 3, 16, 17, 18, 19
-COLUMNS = {2: 12, 3: 14, 4: 16}
+COLUMNS = {2: 12, 3: 14, 4: 16, 5: 16}
 FREE, ALLOC, REALLOC, FAILED, RETIRED, LABELS, MARK, OWN = range(8)
 NAMES = ("free", "alloc", "realloc", "realloc-failed", "retired", None, "mark", "event")
 ENDING, MAKING = (FREE, REALLOC, FAILED, RETIRED), (ALLOC, REALLOC)

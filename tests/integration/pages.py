@@ -42,6 +42,7 @@ class PageTest(Test):
         super().setUp()
         shutil.copytree(ROOT / "examples", self.tmp / "examples")
         (self.tmp / "rust").symlink_to(ROOT / "rust")
+        (self.tmp / "python").symlink_to(ROOT / "python")
         (self.tmp / "run").mkdir(mode=0o700)
         self.programs = self.tmp / "bin"
         self.programs.mkdir()

@@ -15,14 +15,14 @@ PREDICTIONS = 4096
 EVENTS, STACKS, FACTS = 1, 2, 3
 NOTE, TIMED, FAILED, LOW, UNTIMED, GONE, ESCAPES = 1, 2, 4, 5, 6, 7, 8
 LABELS_NOTE, MARK, OWN = 1, 2, 3
-GENERATION, GUESSED, CUT, EXACT_PC = range(1, 5)
-MODULE, MODULE_GONE, TEXT, LABELS = range(1, 5)
+GENERATION, GUESSED, CUT, EXACT_PC, FUNCTION = range(1, 6)
+MODULE, MODULE_GONE, TEXT, LABELS, INTERPRETED = range(1, 6)
 ENDS = ("none", "exit", "stopped", "full", "disk", "lost", "internal", "sandbox", "limit")
 
 Head = collections.namedtuple(
     "Head", "magic version byte_order slot_size arch pid parent_pid start_realtime_ns "
     "first_ticks first_ns last_ticks last_ns slots streams end stack_depth unused min_size "
-    "lost_blocks guessed_frames failed_stacks cut_stacks checked_stacks different_stacks own_bytes "
+    "lost_pages guessed_frames failed_stacks cut_stacks checked_stacks different_stacks own_bytes "
     "program_at program_len folder_at folder_len host_at host_len arguments_at arguments_len")
 HEAD_FORM = struct.Struct("=8s6I6Q4I8Q8I")
 
@@ -30,7 +30,8 @@ HEAD_FORM = struct.Struct("=8s6I6Q4I8Q8I")
 Resident = collections.namedtuple("Resident", "own_peak seen_peak largest_ns step_ns parts_ns parts samples")
 RESIDENT_PLACE = struct.Struct("=264x2I")
 RESIDENT_FORM = struct.Struct("=13Q1024I")
-PARTS = ("heap", "mapped", "file", "data", "stack", "shared", "recorder")
+PARTS = ("heap", "mapped", "file", "data", "stack", "shared", "recorder",
+         "heap_or_mapped")
 
 Slot = collections.namedtuple(
     "Slot", "magic kind is_sealed is_fresh unused stream sequence thread used from_0 from_1 dropped "
@@ -40,7 +41,8 @@ SLOT_FORM = struct.Struct("=I4B4I3Q16s")
 # `old` is the block that a resize began with; `kind` is alloc, free, resize, failed, mark or own.  A set of labels and
 # the text of a mark or of an event of the program's own are numbers.
 Event = collections.namedtuple("Event", "ticks stream kind pointer size stack old labels text")
-Node = collections.namedtuple("Node", "parent pc generation is_cut is_exact")
+# `interpreted` is the number of an interpreter's function, whose frame has no pc.
+Node = collections.namedtuple("Node", "parent pc generation is_cut is_exact interpreted")
 Module = collections.namedtuple("Module", "generation bias start end build_id path")
 
 
@@ -86,7 +88,7 @@ def resident_of(slot):
     if size == 0:
         return None
     numbers = RESIDENT_FORM.unpack(slot[at:at + size].ljust(RESIDENT_FORM.size, b"\0"))
-    return Resident(*numbers[:5], dict(zip(PARTS, numbers[5:12])), numbers[13:])
+    return Resident(*numbers[:5], dict(zip(PARTS, numbers[5:13])), numbers[13:])
 
 
 def unzigzag(value):
@@ -213,7 +215,7 @@ class RawRecording:
         self.end = ENDS[self.head.end]
         self.resident = resident_of(self.data[:SLOT_SIZE]) if self.head.program_at >= 280 else None
         self.nodes, self.modules, self.gone = {}, [], []
-        self.texts, self.labels = {}, {0: {}}
+        self.texts, self.labels, self.interpreted = {}, {0: {}}, {}
         self.streams, self.events, self.dropped = {}, [], 0
         self.begun = []  # blocks of resizes whose outcome is not there: they may be gone or not
         self.find_blocks()
@@ -260,7 +262,7 @@ class RawRecording:
         number, pc = slot.from_0, slot.from_1
         if number <= 1:
             self.generation = 0
-        is_cut = is_exact = False
+        is_cut = is_exact = is_function = False
         while block:
             up = block.varint()
             if up == 0:
@@ -269,11 +271,16 @@ class RawRecording:
                     self.generation = block.varint()
                 is_cut |= what == CUT
                 is_exact |= what == EXACT_PC
+                is_function |= what == FUNCTION
                 continue
-            pc = (pc + unzigzag(block.varint())) & (1 << 64) - 1
-            self.nodes[number] = Node(number - up, pc, self.generation, is_cut, is_exact)
+            function = None
+            if is_function:
+                function, _ = block.varint(), block.varint()
+            else:
+                pc = (pc + unzigzag(block.varint())) & (1 << 64) - 1
+            self.nodes[number] = Node(number - up, pc, self.generation, is_cut, is_exact, function)
             number += 1
-            is_cut = is_exact = False
+            is_cut = is_exact = is_function = False
 
     def read_facts(self, block):
         while block:
@@ -291,6 +298,10 @@ class RawRecording:
             elif what == LABELS:
                 number, parent, key, value = (fact.varint() for _ in range(4))
                 self.labels[number] = {**self.labels[parent], self.texts[key]: self.texts[value]}
+            elif what == INTERPRETED:
+                number, _, _ = (fact.varint() for _ in range(3))
+                fact.take(fact.varint())
+                self.interpreted[number] = fact.data[fact.at:].decode(errors="replace")
 
     def thread_names(self):
         """The name of each stream of events; the last one that it had."""
@@ -310,6 +321,8 @@ class RawRecording:
     @functools.lru_cache(maxsize=None)
     def function(self, number):
         node = self.nodes[number]
+        if node.interpreted is not None:
+            return self.interpreted[node.interpreted]
         module = self.module_of(node)
         if not module:
             return f"{node.pc:#x}"

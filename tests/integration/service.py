@@ -12,7 +12,7 @@ import tempfile
 import urllib.error
 import urllib.request
 
-from allotest import ALLO, ENVIRONMENT, HANG, wait_until
+from allotest import ALLO, ENVIRONMENT, HANG, wait_for_text, wait_until
 
 
 class Redis:
@@ -68,7 +68,7 @@ class Server:
                 [ALLO, "serve", *[str(word) for word in arguments], "--listen", listen], stderr=log,
                 stdout=subprocess.DEVNULL, cwd=redis.tmp, env={**redis.environment, **environment})
         # The hint about /metrics is its last line.
-        said = wait_until(lambda: self.log.read_text().endswith("/metrics\n") and self.log.read_text())
+        said = wait_for_text(self.log, r"(?s).*/metrics\n\Z", self.process)[0]
         self.url = re.search(r"serving on (\S+)\n", said)[1]
         self.port = int(self.url.rsplit(":", 1)[1]) if self.url.startswith("http") else None
 

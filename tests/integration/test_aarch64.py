@@ -2,6 +2,7 @@
 import atexit
 import functools
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -14,10 +15,13 @@ from test_capture import BREAKS, ENTRY_POINTS, MAPPINGS, PAGE, Capture
 SYSTEM = "/usr/aarch64-linux-gnu"
 FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="allo-aarch64-"))  # not in BUILD: LD_PRELOAD is split at spaces
 atexit.register(shutil.rmtree, FOLDER)
-RUNTIME = ["-std=gnu17", *FLAGS, *LIBRARY, "-Wno-missing-field-initializers", "-fvisibility=hidden",
+# As in capture/meson.build.
+WRAPPED = re.search(r"capture_newer = \[(.*?)\]", (ROOT / "capture" / "meson.build").read_text())[1]
+WRAPS = [f"-Wl,--wrap={name}" for name in re.findall(r"\w+", WRAPPED)]
+RUNTIME = ["-std=gnu17", *(flag for flag in FLAGS if flag != "-g"), "-fPIC", "-Wno-missing-field-initializers", "-fvisibility=hidden",
            "-ftls-model=initial-exec", "-fno-stack-protector", "-fno-builtin-malloc", "-fno-builtin-calloc",
-           "-fno-builtin-realloc", "-Wl,-z,nodelete,-z,now,--no-undefined", f"-I{ROOT}", f"-I{ROOT}/src",
-           f"-I{ROOT}/include", '-DALLO_VERSION="0"']
+           "-fno-builtin-realloc", f"-I{ROOT}", f"-I{ROOT}/src", f"-I{ROOT}/include", '-DALLO_VERSION="0"']
+LINKED = ["-pthread", "-Wl,-z,nodelete,-z,now,--no-undefined", *WRAPS]
 
 
 def compiled(name, sources, *flags):
@@ -26,11 +30,24 @@ def compiled(name, sources, *flags):
     return out
 
 
+def sources():
+    """Of the runtime."""
+    return sorted([*(path for path in (ROOT / "capture").rglob("*.c") if path.name != "relaunch.c"),
+                   *(ROOT / "src" / "telemetry").glob("*.c"), *(ROOT / "src" / "base" / name for name in ("text.c", "utf8.c"))])
+
+
+@functools.lru_cache(maxsize=None)
+def objects(*flags):
+    """Of the runtime."""
+    folder = FOLDER / f"objects{''.join(flags)}"
+    folder.mkdir()
+    subprocess.run(["aarch64-linux-gnu-gcc", "-c", *RUNTIME, *flags, *sources()], check=True, cwd=folder)
+    return sorted(folder.iterdir())
+
+
 @functools.lru_cache(maxsize=None)
 def runtime(*flags):
-    sources = [*(ROOT / "capture").glob("*.c"), *(ROOT / "src" / "telemetry").glob("*.c"),
-               *(ROOT / "src" / "base" / name for name in ("text.c", "utf8.c"))]
-    return compiled(f"liballo{''.join(flags)}.so", sorted(sources), *RUNTIME, *flags)
+    return compiled(f"liballo{''.join(flags)}.so", objects(*flags), *LIBRARY, *LINKED)
 
 
 class Aarch64(Capture):
@@ -74,6 +91,13 @@ class Aarch64(Capture):
         recording = self.record("entry_points", library=("-mbranch-protection=pac-ret",))
         self.must_be_whole(recording)
         self.assertEqual(self.sizes(recording, "use_malloc"), ENTRY_POINTS["use_malloc"])
+
+    def test_functions_are_patched_at_their_entry(self):
+        built = compiled("patched", [PROGRAMS / "patched.c", *objects()], *RUNTIME, *LINKED)
+        for processor in "max", "cortex-a72":  # with and without checks of indirect calls
+            out = self.must("qemu-aarch64", "-cpu", processor, "-L", SYSTEM, built)
+            self.assertIn("with_literal: patched", out)
+            self.assertIn("busy: patched", out)
 
     def test_mappings_are_recorded(self):
         recording = self.record("mappings", "-DEMULATED", track="mmap,brk")

@@ -1,9 +1,11 @@
 """A new format or command takes exactly the edits that doc/architecture.md lists: a file, and a line in two lists."""
 import json
+import pathlib
 import re
 import shutil
 
-from allotest import ROOT, Test
+from allotest import BUILD, ENVIRONMENT, ROOT, Test
+from builds import lend_objects
 
 READER = """\
 /* read_dummy.c - a format for this test: the first line is "dummy", each other line is a name and bytes. */
@@ -107,7 +109,7 @@ class Additions(Test):
     # Each kind of addition: its folder, its file, the file with the table, and the type of an entry.
     KINDS = [("src/readers", "read_dummy.c", READER, "readers.c", "allo_reader"),
              ("src/writers", "write_dummy.c", WRITER, "writers.c", "allo_writer"),
-             ("src/cli", "cmd_dummy.c", COMMAND, "commands.c", "allo_command")]
+             ("src/cli", "commands/cmd_dummy.c", COMMAND, "commands.c", "allo_command")]
 
     def copy_tree(self):
         tree = self.tmp / "tree"
@@ -119,6 +121,16 @@ class Additions(Test):
                 shutil.copy(ROOT / name, tree / name)
         return tree
 
+    def configure(self, tree):
+        """Configures a build of the tree like the one under test, and gives it the objects of that, so that only the
+        additions and the tables are compiled."""
+        build = tree / "build"
+        # Tests are configured for the list of targets; they are not built.
+        self.must("meson", "setup", build, tree, "-Dtests=true", "-Dwerror=true", "-Dassertions=true",
+                  "-Dviewer_engine=disabled", env={**ENVIRONMENT, "CC": "gcc"})
+        lend_objects(BUILD, build)
+        return build
+
     def insert(self, path, pattern, text):
         """Inserts text before the first match."""
         before = path.read_text()
@@ -128,18 +140,29 @@ class Additions(Test):
 
     def add(self, tree):
         for folder, name, content, table, kind in self.KINDS:
-            symbol = f"allo_{name.removesuffix('.c')}"
+            symbol = f"allo_{pathlib.Path(name).stem}"
             (tree / folder / name).write_text(content)
             self.insert(tree / folder / table, rf"^extern const struct {kind}\b", f"extern const struct {kind} {symbol};\n")
             self.insert(tree / folder / table, r"^\t&allo_", f"\t&{symbol},\n")
             self.insert(tree / folder / "meson.build", r"^  '", f"  '{name}',\n")
 
+    def test_the_page_lists_these_edits(self):
+        page = (ROOT / "doc" / "architecture.md").read_text()
+        bullets = dict(re.findall(r"^- \*\*An? ([a-z ]+)\*\*: (.*?)(?=^- \*\*|^`)", page, re.M | re.S))
+        for kind, (folder, name, _, table, entry) in zip(("input format", "output format", "command"), self.KINDS):
+            words = set(re.findall(r"`([^`]+)`", bullets[kind]))
+            self.assertLessEqual({f"{folder}/{name.replace('dummy', 'NAME')}", f"{folder}/{table}", f"{folder}/meson.build",
+                                  f"struct {entry}"}, words)
+        # The tables of tests that a command belongs in are where the page says, and demand it.
+        for table, path in (("JSON", "test_cli.py"), ("OF_PROCESSES", "test_cli.py"), ("COMMANDS", "test_markdown.py")):
+            self.assertRegex(bullets["command"], rf"(?s)`{table}`.*`tests/integration/{path}`|`{path}`.*`{table}`|"
+                                                 rf"`tests/integration/{path}`.*`{table}`")
+            self.assertRegex((ROOT / "tests" / "integration" / path).read_text(), rf"(?m)^{table} = ")
+
     def test_a_format_and_a_command_need_no_other_edit(self):
-        tree, build = self.copy_tree(), self.tmp / "build"
+        tree = self.copy_tree()
         self.add(tree)
-        # Tests are configured for the list of targets; they are not built.
-        self.must("meson", "setup", build, tree, "-Dtests=true", "-Dwerror=true", "-Doptimization=0", "-Ddebug=false",
-                  "-Dviewer_engine=disabled")
+        build = self.configure(tree)
         targets = {target["name"] for target in json.loads(self.must("meson", "introspect", build, "--targets"))}
         self.assertLessEqual({"fuzz_dummy", "allo-dummy.1"}, targets)
         done = self.run_program("ninja", "-C", build, "src/allo", "doc/allo-dummy.1")

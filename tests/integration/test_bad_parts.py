@@ -1,5 +1,6 @@
 """Inputs with a few bad parts: the rest is read, the parts are counted and reported, and --strict refuses them."""
 import json
+import re
 import struct
 
 from allotest import ALLO, GOLDEN, Test
@@ -22,7 +23,7 @@ class BadParts(Test):
         """A file with bad parts: reported by convert, a reason to fail for verify, refused by --strict."""
         done = self.run_program(ALLO, "convert", path, "-fo", "out.pb.gz", *options)
         self.assertEqual(done.returncode, 0, done.stderr.decode())
-        self.assertRegex(done.stderr.decode(), rf"note: {count} \w+")
+        self.assertRegex(done.stderr.decode(), rf"note: {count} \w.* \(first at {re.escape(f'{path}{place}')}\)\n")
         status, notes = self.notes(path, *options)
         self.assertEqual((status, notes[note]), (3, count))
         said = self.allo_fails("convert", path, "-fo", "strict.pb.gz", "--strict", *options)
@@ -150,6 +151,14 @@ class Recordings(BadParts):
         whole = (GOLDEN / "allo" / "server.allo").read_bytes()
         path = self.file("cut.allo", whole[:len(whole) * 2 // 3])
         done = self.run_program(ALLO, "info", path)
-        if done.returncode == 0:
-            self.assertIn(str(path), self.allo_fails("info", "--strict", path))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(b"note: 1 file ends before its recording does", done.stderr)
+        self.assertIn(f"{path}: 1 file ends before its recording does", self.allo_fails("info", "--strict", path))
         self.allo("info", "--strict", GOLDEN / "allo" / "server.allo")
+
+    def test_a_note_on_one_of_several_files_names_it(self):
+        good, cut = GOLDEN / "allo" / "server.allo", (GOLDEN / "allo" / "notes.allo").read_bytes()
+        path = self.file("cut.allo", cut[:len(cut) * 2 // 3])
+        for command in (["top"], ["convert", "-fo", "out.pb.gz"]):
+            done = self.run_program(ALLO, *command, good, path)
+            self.assertIn(f"note: 1 file ends before its recording does (first at {path})\n", done.stderr.decode())

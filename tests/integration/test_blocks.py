@@ -166,7 +166,7 @@ class Printing(Blocks):
         lines = self.allo("blocks", "-n", "3", PACKED).splitlines()
         self.assertEqual(len(lines), 5)
         self.assertRegex(lines[0], r"^ +seconds +size +lifetime  thread +allocated by$")
-        self.assertRegex(lines[1], r"^ +0\.0000\d\d +1009 B  +\S.*  47\d\d \w+ ")
+        self.assertRegex(lines[1], r"^ +0\.0000\d\d +1,009 B  +\S.*  47\d\d \w+ ")
         self.assertEqual(lines[-1], "28 blocks of 22.9 KiB in all, 25 more: -n 0 shows all")
         self.assertEqual(len(self.allo("blocks", "-n", "0", "--sort", "end", PACKED).splitlines()), 28 + 2)
 

@@ -55,7 +55,7 @@ class Capture(Test):
         self.assertIn(("key1", "pool 7/8 9.5:"), names)
         for form in self.allo_json("formats")["formats"]:
             if form["write"]:
-                self.allo("convert", path, "--to", form["name"], "-fo", "out")
+                self.allo("convert", path, "--to", form["name"], "-fo", f"out-{form['name']}")
 
     def test_json_adds_up_to_the_counts(self):
         text = self.capture("-f", "json")

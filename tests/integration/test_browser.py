@@ -14,12 +14,12 @@ class Browser(Test):
         nodepackages.install(self, SOURCE, FOLDER)
 
     def run_node(self, name):
-        environment = {**ENVIRONMENT, "ALLO": str(ALLO), "GOLDEN": str(GOLDEN)}
-        done = self.run_program("node", "--test-reporter=tap", "--test", FOLDER / name, env=environment)
+        environment = {**ENVIRONMENT, **nodepackages.browser(self), "ALLO": str(ALLO), "GOLDEN": str(GOLDEN)}
+        done = self.run_program("node", "--test-reporter=spec", "--test", FOLDER / name, env=environment)
         said = done.stdout.decode(errors="replace") + done.stderr.decode(errors="replace")
         self.assertEqual(done.returncode, 0, said)
-        self.assertRegex(said, r"# pass [1-9]")
-        self.assertRegex(said, r"# skipped 0")
+        self.assertRegex(said, r"\bpass [1-9]")
+        self.assertRegex(said, r"\bskipped 0")
 
     def test_svg(self):
         self.run_node("test_svg.mjs")

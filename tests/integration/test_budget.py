@@ -1,5 +1,6 @@
 """allo budget: limits, statuses, and reports that whatever runs tests can read."""
 import json
+import re
 import struct
 import xml.etree.ElementTree
 
@@ -82,7 +83,7 @@ class Budget(Test):
         heap["pps"][low]["gb"] -= 900
         now = self.file("now.json", json.dumps(heap))
         found = json.loads(self.budget("--json", "--limit", "peak growth <= 0", "--baseline", base, now, status=3))
-        self.assertEqual(found["limits"][0]["mostly_value"], 99100)
+        self.assertEqual(found["limits"][0]["mostly_value"], 100000)
         self.assertIn("others shrank)", self.budget("--limit", "peak growth <= 0", "--baseline", base, now, status=3))
 
     def test_a_renamed_function_is_no_growth(self):
@@ -188,6 +189,175 @@ class Recordings(CaptureTest):
                                (["--limit", "alloc_blocks in fn:=borrow <= 1549"], 3)):
             done = self.run_program(ALLO, "budget", *limits, "a.allo")
             self.assertEqual(done.returncode, status, (limits, done.stdout))
+
+
+class Services(CaptureTest):
+    """Annotations, SARIF and series of numbers, for services around CI."""
+    SOURCE = """#include <stdlib.h>
+
+char *volatile kept;
+
+__attribute__((noinline)) static void keep(void)
+{
+    for (int i = 0; i < 7; i++)
+        kept = malloc(1009);
+    kept = malloc(53);
+}
+
+__attribute__((noinline)) static void borrow(void)
+{
+    for (int i = 0; i < 23; i++) {
+        kept = malloc(101);
+        free(kept);
+    }
+}
+
+int main(void)
+{
+    borrow();
+    keep();
+    return 0;
+}
+"""
+    LEAKED = 7 * 1009 + 53
+
+    def setUp(self):
+        super().setUp()
+        (self.tmp / "src").mkdir()
+        self.file("src/leaks.c", self.SOURCE)
+        self.must("cc", "-g", "-O1", "-fno-builtin", self.tmp / "src" / "leaks.c", "-o", "leaks")
+        self.allo("run", "-q", "-o", "leaks.4711.allo", "./leaks")
+
+    def budget(self, *options, status=3):
+        done = self.run_program(ALLO, "budget", *options, "leaks.4711.allo")
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done
+
+    def line_of(self, text):
+        return next(i for i, line in enumerate(self.SOURCE.splitlines(), 1) if text in line)
+
+    def annotations(self, *options, **more):
+        return re.findall(r"^::error (.*?)::(.*)$", self.budget("--github", *options, **more).stderr.decode(), re.M)
+
+    def test_annotations_name_the_line_relative_to_the_root(self):
+        line = self.line_of("malloc(1009)")
+        for root, file in ((".", "src/leaks.c"), ("src", "leaks.c")):
+            (place, message), = self.annotations("--max-leaks", 0, "--source-root", root)
+            self.assertEqual(place, f"file={file},line={line},title=leaks is exceeded")
+            self.assertRegex(message, r"^leaks of leaks\.4711\.allo: .* where at most 0 B is allowed: .* mostly keep ")
+        mostly = json.loads(self.budget("--max-leaks", 0, "--json").stdout)["limits"][0]
+        self.assertEqual((mostly["mostly_path"], mostly["mostly_line"]), (str(self.tmp / "src" / "leaks.c"), line))
+
+    def test_a_file_outside_the_root_is_not_annotated(self):
+        (self.tmp / "other").mkdir()
+        (place, _), = self.annotations("--max-leaks", 0, "--source-root", "other")
+        self.assertEqual(place, "title=leaks is exceeded")
+
+    def test_a_limit_in_a_function_names_a_line_of_its_callees(self):
+        (place, _), = self.annotations("--limit", "alloc_blocks in fn:=borrow <= 5")
+        self.assertIn(f",line={self.line_of('malloc(101)')},", place)
+
+    def test_a_root_of_another_machine(self):
+        """The paths of the recording need not exist here."""
+        heap = self.file("heap.json", HEAP.read_text().replace("(demo.c", "(/build/elsewhere/src/demo.c"))
+        done = self.run_program(ALLO, "budget", "--max-leaks", 0, "--github", "--source-root", "/build/elsewhere/", heap)
+        self.assertIn("::error file=src/demo.c,line=72,title=leaks", done.stderr.decode())
+        self.assertIn("find the directory", self.allo_fails("budget", "--max-leaks", 0, "--source-root", "nowhere", heap))
+
+    def test_without_a_place_the_limit_is_the_place(self):
+        folded = self.file("a.folded", "main;parse 5\n")
+        self.file("limits.txt", "# small\nsamples <= 4\n")
+        for options, place in ((("-c", "limits.txt"), "file=limits.txt,line=2,"), (("--limit", "samples <= 4"), "")):
+            done = self.run_program(ALLO, "budget", *options, "--github", folded)
+            self.assertIn(f"::error {place}title=samples is exceeded::samples of ", done.stderr.decode())
+
+    def test_annotations_are_escaped(self):
+        odd = self.file("odd.folded", "main;a%,:b\x01 5\n")
+        done = self.run_program(ALLO, "budget", "--limit", "samples in a%,:b <= 4", "--github", odd)
+        line, = [line for line in done.stderr.decode().splitlines() if line.startswith("::error")]
+        self.assertIn("title=samples in a%25%2C%3Ab is exceeded::samples in a%25,:b of ", line)
+        self.assertNotIn("\x01", line)
+
+    def test_kept_limits_have_no_annotation(self):
+        self.assertEqual(self.annotations("--max-leaks", "1G", status=0), [])
+
+    def test_annotations_leave_standard_output_to_the_report(self):
+        done = self.budget("--max-leaks", 0, "--github", "--markdown", "-")
+        self.assertTrue(done.stdout.startswith(b"### allo budget"))
+        self.assertNotIn(b"::error", done.stdout)
+
+    def test_growth_names_the_line_that_grew(self):
+        heap = json.loads(HEAP.read_text())
+        low = min(range(len(heap["pps"])), key=lambda i: heap["pps"][i]["gb"])
+        heap["pps"][low]["gb"] += 5000
+        now = self.file("now.json", json.dumps(heap))
+        done = self.run_program(ALLO, "budget", "--limit", "peak growth <= 0", "--baseline", HEAP, "--json", now)
+        mostly = json.loads(done.stdout)["limits"][0]
+        frames = " ".join(heap["ftbl"][frame] for frame in heap["pps"][low]["fs"])
+        self.assertIn(f"{mostly['mostly']} (demo.c:{mostly['mostly_line']})", frames)
+
+    def sarif(self, *options):
+        self.budget("--sarif", "budget.sarif", *options)
+        return json.loads((self.tmp / "budget.sarif").read_text())
+
+    def test_sarif(self):
+        """The members that SARIF 2.1.0 requires, and those that code-scanning services need."""
+        sarif = self.sarif("--max-leaks", 0, "--max-blocks", 5, "--max-peak", "1G", "--limit", "blocks <= 6")
+        self.assertEqual(sarif["version"], "2.1.0")
+        self.assertRegex(sarif["$schema"], r"^https://.*sarif-2\.1\.0\.json$")
+        run, = sarif["runs"]
+        driver = run["tool"]["driver"]
+        self.assertEqual(driver["name"], "Allotrope")
+        ids = [rule["id"] for rule in driver["rules"]]
+        self.assertEqual(sorted(ids), ["blocks", "incomplete", "leaks", "peak"])
+        self.assertEqual([result["ruleId"] for result in run["results"]], ["blocks", "leaks", "blocks"])
+        for result in run["results"]:
+            self.assertEqual(ids[result["ruleIndex"]], result["ruleId"])
+            self.assertEqual(result["level"], "error")
+            self.assertIn(" where at most ", result["message"]["text"])
+            place, = result["locations"]
+            name, text = ("keep", "1009") if result["ruleId"] == "leaks" else ("borrow", "101")
+            self.assertEqual(place["logicalLocations"][0]["fullyQualifiedName"], name)
+            self.assertEqual(place["physicalLocation"], {"artifactLocation": {"uri": "src/leaks.c"},
+                                                         "region": {"startLine": self.line_of(f"malloc({text})")}})
+
+    def test_sarif_of_an_incomplete_input(self):
+        data = (self.tmp / "leaks.4711.allo").read_bytes()
+        self.file("leaks.4711.allo", data[:len(data) * 3 // 4])
+        run, = self.sarif("--max-peak", "1G")["runs"]
+        result, = run["results"]
+        self.assertEqual(run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"], "incomplete")
+        self.assertEqual(result["locations"][0]["physicalLocation"]["artifactLocation"], {"uri": "leaks.4711.allo"})
+
+    def test_each_result_is_in_a_file(self):
+        """GitHub refuses all results if one of them has no physical location: the input takes its place."""
+        folded = self.file("a.folded", "main;parse 5\n")
+        self.run_program(ALLO, "budget", "--limit", "samples <= 4", "--sarif", "a.sarif", folded)
+        result, = json.loads((self.tmp / "a.sarif").read_text())["runs"][0]["results"]
+        place, = result["locations"]
+        self.assertEqual(place["physicalLocation"], {"artifactLocation": {"uri": "a.folded"}, "region": {"startLine": 1}})
+        self.assertEqual(place["logicalLocations"][0]["fullyQualifiedName"], "parse")
+
+    def test_series_for_github_action_benchmark(self):
+        """An array of name, unit and value; no run changes the names."""
+        done = self.budget("--max-leaks", 0, "--max-blocks", 5, "--limit", "blocks <= 6", "--limit",
+                           "alloc_blocks in fn:=borrow <= 5", "--bench", "-")
+        self.assertEqual(json.loads(done.stdout), [
+            {"name": "leaks: alloc_blocks", "unit": "count", "value": 31},
+            {"name": "leaks: end_bytes", "unit": "bytes", "value": self.LEAKED},
+            {"name": "leaks in fn:=borrow: alloc_blocks", "unit": "count", "value": 23}])
+
+    def test_series_for_bencher(self):
+        self.budget("--max-leaks", 0, "--limit", "alloc_blocks in fn:=borrow <= 5", "--bencher", "numbers.json")
+        self.assertEqual(json.loads((self.tmp / "numbers.json").read_text()), {
+            "leaks": {"end-bytes": {"value": self.LEAKED}}, "leaks in fn:=borrow": {"alloc-blocks": {"value": 23}}})
+
+    def test_only_one_is_printed_and_files_are_kept(self):
+        self.assertIn("only one", self.allo_fails("budget", "--max-peak", "5", "--sarif", "-", "--bench", "-", HEAP, status=2))
+        kept = self.file("kept.json", "precious")
+        for option in ("--sarif", "--bench", "--bencher"):
+            self.assertIn("exists", self.allo_fails("budget", "--max-peak", "1G", option, kept, HEAP, status=2))
+            self.assertEqual(kept.read_text(), "precious")
 
 
 class Incomplete(CaptureTest):

@@ -31,6 +31,12 @@ class Windows(Test):
             self.allo("run", "-q", "-o", path, *command)
             self.compare(path)
 
+    def test_a_heap_that_grows_in_each_segment(self):
+        path = self.tmp / "growing.allo"
+        self.allo("run", "-q", "-o", path, "python3", "-c", "x = [bytes(100) for i in range(300000)]",
+                  env={**ENVIRONMENT, "PYTHONMALLOC": "malloc"})
+        self.compare(path, 4)
+
 
 class Commands(Test):
     """A command prints the same whether it replays a part of a recording or finds it in the cached log."""
@@ -76,3 +82,12 @@ class Commands(Test):
             path.write_bytes(damaged)
             self.assertEqual(self.output("top", "--json", "--range=5ms..15ms"), expected)
         self.assertEqual(json.loads(expected), json.loads(self.output("top", "--json", "--range=5ms..15ms")))
+
+    def test_a_log_that_is_too_large_is_not_built_again(self):
+        """A file with a head alone says so."""
+        question = "top", "--json", "--range=5ms..15ms"
+        expected = self.output(*question)
+        (path, log), = self.logs().items()
+        path.write_bytes(log[:96])
+        self.assertEqual(self.output(*question), expected)
+        self.assertEqual(path.read_bytes(), log[:96])

@@ -26,7 +26,7 @@ JSON = [["info", HEAP], ["top", HEAP], ["tree", HEAP], ["tree", "--dhat", HEAP],
         ["blocks", "-n1", RECORDING], ["hist", RECORDING], ["mem", os.getpid()], ["ps"]]
 
 # Commands that need a process: test_watch.py and test_live.py test them.
-OF_PROCESSES = {"live", "mark", "ps", "start", "stats", "stop"}
+OF_PROCESSES = {"attach", "detach", "live", "mark", "ps", "start", "stats", "stop"}
 
 # How each command that prints a result is called.
 RESULTS = JSON + [["help"], ["help", "tree"], ["help", "--man"], ["completion", "bash"],
@@ -120,8 +120,11 @@ class Options(Test):
 
     def test_commands_of_other_tools_lead_to_ours(self):
         for words, meant in ((["gui", "web", "open"], "'allo view FILE'"), (["flamegraph"], "'allo flame FILE'"),
-                             (["overview", "stat"], "'allo summary FILE'"), (["attach"], "'allo mem PID'"),
-                             (["massif"], "'allo timeline FILE'"), (["dhat"], "'allo tree --dhat FILE'")):
+                             (["overview", "stat"], "'allo summary FILE'"), (["massif"], "'allo timeline FILE'"),
+                             (["dhat"], "'allo tree --dhat FILE'"),
+                             (["html"], "'allo report FILE'"), (["heap", "table"], "'allo top FILE'"),
+                             (["transform"], "'allo convert FILE"), (["parse"], "'allo events FILE'"),
+                             (["heaptrack_print"], "'allo run PROGRAM'")):
             for word in words:
                 done = self.run_program(ALLO, word)
                 self.assertEqual((done.returncode, done.stdout), (2, b""), word)
@@ -134,10 +137,23 @@ class Options(Test):
                                  (["convert", "-focus=main", HEAP], "-F PATTERN"),
                                  (["top", "-tagfocus=thread=1", HEAP], "-L KEY=VALUE"),
                                  (["run", "-p", "1"], "allo mem PID"), (["tree", "--threshold=1", HEAP], "--min"),
-                                 (["run", "--pages-as-heap=yes", "true"], "--track mmap,brk")):
+                                 (["run", "--pages-as-heap=yes", "true"], "--track mmap,brk"),
+                                 (["top", "-l", HEAP], "allo leaks FILE"), (["top", "-T", HEAP], "-M temporary"),
+                                 (["top", "-a", HEAP], "-M blocks"), (["run", "-a", "heap"], "allo summary FILE"),
+                                 (["top", "-d", HEAP], "allo diff"), (["run", "-d", "true"], "gdb --args PROGRAM"),
+                                 (["run", "-r", "true"], "only records"), (["run", "--record-only", "true"], "only records"),
+                                 (["run", "--max-snapshots=9", "true"], "--steps N"),
+                                 (["run", "--detailed-freq=1", "true"], "--at TIME"),
+                                 (["run", "--depth=9", "true"], "--stack-depth N"),
+                                 (["run", "--peak-inaccuracy=0", "true"], "peaks are exact"),
+                                 (["run", "--native", "true"], "always recorded"),
+                                 (["tree", "--leaks", HEAP], "allo leaks FILE"),
+                                 (["run", "--live", "true"], "allo live PROCESS"),
+                                 (["peek", "--wrappers=none", "main", HEAP], "wrappers included"),
+                                 (["peek", "--alloc-fn", "f", "main", HEAP], "wrappers included")):
             done = self.run_program(ALLO, *arguments)
             self.assertEqual((done.returncode, done.stdout), (125 if arguments[0] == "run" else 2, b""), arguments)
-            self.assertRegex(done.stderr.decode(), "unknown option '--?[a-z_-]+' for")
+            self.assertRegex(done.stderr.decode(), "unknown option '--?[a-zT_-]+' for")
             self.assertRegex(done.stderr.decode(), f"(?m)^  hint: .*{meant}")
 
     def test_a_file_alone_is_summarized(self):
@@ -145,7 +161,10 @@ class Options(Test):
         self.assertEqual(self.allo(RECORDING, "-n", "1"), self.allo("summary", "-n", "1", RECORDING))
         (self.tmp / "recording").symlink_to(RECORDING)
         self.assertIn("never freed", self.allo("recording"))
-        self.assertIn("missing.allo: cannot open", self.allo_fails("missing.allo"))
+        for name in ("missing.allo", "massif.out.1"):
+            self.assertIn(f"{name}: cannot open", self.allo_fails(name))
+            self.assertIn("neither a file nor a command", self.run_program(ALLO, name).stderr.decode())
+        self.assertIn("hint: it is a file: 'allo summary FILE'", self.run_program(ALLO, "stats", "recording").stderr.decode())
         for program in (ALLO, self.file("program", b"\177ELF\nmain;draw 3\n")):
             done = self.run_program(ALLO, program)
             self.assertRegex(done.stderr.decode(), r"not a profile of a known format\n  hint: .*'allo run PROGRAM'")

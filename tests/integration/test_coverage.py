@@ -1,5 +1,8 @@
 """The resident memory of recorded processes, and how much of it malloc explains; time(1) is the second opinion."""
 import os
+import pathlib
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -8,9 +11,11 @@ from allotest import ALLO, ENVIRONMENT, GOLDEN, HANG, wait_until
 from packedrecording import PackedRecording
 from rawrecording import RawRecording
 from recordings import CaptureTest, built, preloaded
+from viewserver import ViewServer
 
 MIB = 1 << 20
 TIME = "/usr/bin/time"
+JEMALLOC = pathlib.Path("/usr/lib/x86_64-linux-gnu/libjemalloc.so.2")
 SOURCE = "#include <map>\n#include <string>\n#include <regex>\nstd::map<std::string, std::regex> all;\n"
 
 
@@ -24,13 +29,14 @@ class Coverage(CaptureTest):
         self.addCleanup(process.stdin.close)
         return process
 
-    def sampled(self, least, name="resident"):
+    def sampled(self, least, name="resident", mapped=0):
         """The recording of a running process, once a sample and a breakdown of so many bytes are in it."""
         def find():
             for path in self.tmp.glob(f"{name}.*.allo"):
                 recording = RawRecording(path)
                 resident = recording.resident
-                if resident and max(resident.samples) * 1024 > least <= sum(resident.parts.values()):
+                if (resident and max(resident.samples) * 1024 > least <= sum(resident.parts.values())
+                        and resident.parts["mapped"] >= mapped):
                     return recording
         return wait_until(find, "the recording has a breakdown")
 
@@ -81,15 +87,33 @@ class Coverage(CaptureTest):
         self.assertGreater(peak, 60 * MIB)
         self.assertLess(peak, 150 * MIB)
 
+    def test_a_rest_that_was_not_examined_is_told(self):
+        """The process is larger than those whose rest is their code, and ends too soon for a look."""
+        self.must("gcc", "-O1", self.file("soon.c", """
+            #include <string.h>
+            #include <sys/mman.h>
+            #include <stdlib.h>
+            static void *volatile kept;
+            int main(void)
+            {
+                kept = malloc(1009);
+                memset(mmap(0, 8 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 1, 8 << 20);
+            }"""), "-o", "soon")
+        for _ in range(20):
+            said = self.run_program(ALLO, "run", "-f", "-o", "soon.allo", "./soon").stderr.decode()
+            if "(with the recorder)" in said:
+                break
+        self.assertRegex(said, r"malloc held 1,009 B of \S+ MiB resident at the peak \(with the recorder\); the rest was not examined\n")
+
     def test_the_rest_is_told(self):
-        """The breakdown may be taken shortly before the last page is touched."""
+        """A process that has stopped growing is broken down once more, unless less than 1 % is new since the last time."""
         process = self.start(built("resident.c"), "20", "60", options=())
-        self.sampled(80 * MIB)
+        self.sampled(80 * MIB, mapped=59 * MIB)
         said = self.finished(process)
         self.assertRegex(said, r"allo: malloc held 20.0 MiB of 8\d.\d MiB resident at the peak; "
                                r"the program mapped (59|60).\d MiB itself \(--track mmap records it\)\n")
         path = next(self.tmp.glob("*.allo"))
-        self.assertRegex(self.allo("summary", path), r"the program mapped (59|60)\.")
+        self.assertRegex(self.allo("summary", path), r"the program mapped\s(59|60)\.")
         self.assertIn("resident  malloc held 20.0 MiB", self.allo("info", path))
         found = self.resident(path)
         self.assertEqual(found, self.allo_json("info", path)["recording"]["resident"])
@@ -114,7 +138,46 @@ class Coverage(CaptureTest):
         self.must("gcc", "-O0", program, "-o", "untouched")
         process = self.start("./untouched", options=())
         self.sampled(8 * MIB, "untouched")
-        self.assertRegex(self.finished(process), r"malloc held 1.00 GiB, mostly untouched: \d+\.\d+ MiB resident at the peak")
+        said = " ".join(self.finished(process).split())
+        self.assertRegex(said, r"malloc held 1.00 GiB, mostly untouched: \d+\.\d+ MiB resident at the peak")
+        server = ViewServer(self.tmp, next(self.tmp.glob("untouched.*.allo")))
+        self.addCleanup(server.close)
+        self.assertIn(server.ask("open")["coverage"]["text"], said)
+
+    def test_free_memory_of_other_allocators_is_not_told_from_mappings(self):
+        """Their memory looks like any other from outside.  The breakdown may be taken before the last pages are touched."""
+        if not JEMALLOC.exists():
+            self.skipTest(f"{JEMALLOC} is not installed")
+        env = {**ENVIRONMENT, "LD_PRELOAD": str(JEMALLOC)}
+        process = self.start(built("resident.c"), "20", "60", options=(), env=env)
+        self.sampled(80 * MIB)
+        self.assertRegex(self.finished(process), r"; (5[5-9]|6\d).\d MiB free in malloc or mapped \(--track mmap tells which\)\n")
+        parts = self.resident(next(self.tmp.glob("resident.*.allo")))["parts"]
+        self.assertEqual((parts["heap_bytes"], parts["mapped_bytes"]), (0, 0))
+        self.assertGreater(parts["heap_or_mapped_bytes"], 75 * MIB)
+
+    def test_objects_of_python_are_not_in_mappings_of_the_program(self):
+        """They are recorded blocks, in arenas that CPython maps."""
+        script = "import sys; x = [bytes(31) for _ in range(10**6)]; sys.stdin.read()"
+        process = self.start("/usr/bin/python3", "-c", script, options=())
+        recording = self.sampled(60 * MIB, "python3*")
+        told = {part["name"]: part["rss_bytes"] for part in self.allo_json("mem", recording.head.pid)["ledger"]["parts"]}
+        said = self.finished(process)
+        found = self.resident(recording.path)
+        self.assertNotIn("mapped", re.search("malloc held .*", said)[0])
+        self.assertGreater(found["parts"]["mapped_bytes"], 40 * MIB)
+        self.assert_near(told["live"], found["live_bytes"])
+        self.assertLess(told["unexplained"], 3 * MIB)
+
+    def test_heaps_of_runtimes_are_named(self):
+        """By the program, or by the library that contains the runtime."""
+        for name, heap in (("node", "V8"), ("luajit-2.1", "LuaJIT"), ("nodes", None)):
+            shutil.copy(built("resident.c"), self.tmp / name)
+            process = self.start(self.tmp / name, "20", "60", options=())
+            self.sampled(80 * MIB, name)
+            words = f"itself, with {heap}'s heap (--track" if heap else "itself (--track"
+            self.assertIn(words, self.finished(process))
+            self.assertIn(words, " ".join(self.allo("summary", next(self.tmp.glob(f"{name}.*.allo"))).split()))
 
     def test_recorded_mappings_count(self):
         process = self.start(built("resident.c"), "20", "60", options=("--track", "malloc,mmap"))

@@ -2,7 +2,7 @@
 import re
 import subprocess
 
-from allotest import ALLO, BUILD, ENVIRONMENT, ROOT, Test
+from allotest import ALLO, BUILD, ENVIRONMENT, HANG, ROOT, Test
 from rawrecording import RawRecording
 
 RECORDING = ROOT / "tests" / "golden" / "allo" / "server.allo"
@@ -34,7 +34,7 @@ class Cpp(Test):
         for standard in STANDARDS:
             folder = self.tmp / standard
             folder.mkdir()
-            done = subprocess.run([BUILD / "tests" / f"{name}_{standard}"], cwd=folder, timeout=300, text=True,
+            done = subprocess.run([BUILD / "tests" / f"{name}_{standard}"], cwd=folder, timeout=HANG, text=True,
                                   env={**ENVIRONMENT, "ALLO_PROGRAM": str(ALLO), "RECORDING": str(RECORDING)},
                                   capture_output=True)
             self.assertEqual(done.returncode, 0, done.stderr)

@@ -32,7 +32,8 @@ class Determinism(Test):
         super().setUp()
         formats = self.allo_json("formats")["formats"]
         self.readers = [f["name"] for f in formats if f["read"]]
-        self.writers = [f["name"] for f in formats if f["write"]]
+        # test_parquet.py compares folders.
+        self.writers = [f["name"] for f in formats if f["write"] and not f.get("folder")]
 
     def inputs(self):
         """Two golden files of each format, and two files that are too large for one block or portion."""
@@ -97,6 +98,8 @@ class Determinism(Test):
                 plain = gzip.decompress(plain)
             elif plain[:4] == b"\x28\xb5\x2f\xfd":
                 plain = self.run_program("zstd", "-dc", path).stdout
+            elif plain[:4] == b"\x04\x22\x4d\x18":
+                plain = self.run_program("lz4", "-dc", path).stdout
             expected = self.usual(self.file("plain", plain))
             self.same(self.read(self.file("packed.gz", gzip.compress(plain))), expected, path)
             self.must("zstd", "-q", "-f", "plain", "-o", "packed.zst")

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import unittest
 
-from allotest import ALLO, ENVIRONMENT as AROUND, IS_ROOT, RUNTIME
+from allotest import ALLO, BUILD, ENVIRONMENT as AROUND, IS_ROOT, RUNTIME
 from recordings import CaptureTest, PROGRAMS, built
 
 NOBODY = 65534
@@ -14,7 +14,51 @@ NOBODY = 65534
 ENVIRONMENT = {**AROUND, "ASAN_OPTIONS": "detect_leaks=0"}
 LINKER = next(path for path in ("/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1") if os.path.exists(path))
 FUNCTIONS = ("execve", "execv", "execvp", "execvpe", "execl", "execlp", "execle", "fexecve", "execveat", "vfork",
-             "posix_spawn", "posix_spawnp")
+             "posix_spawn", "posix_spawnp", "syscall", "syscall_at")
+GO_PARENT = """
+package main
+
+import ("os"; "os/exec")
+
+func main() {
+	child := exec.Command(os.Args[1])
+	child.Stdout, child.Stderr = os.Stdout, os.Stderr
+	child.Run()
+	os.Exit(child.ProcessState.ExitCode())
+}
+"""
+OWN_MALLOC = """
+#include <stdlib.h>
+#include <string.h>
+
+static char room[1 << 20];
+static size_t used;
+
+void *malloc(size_t size)
+{
+	used += (size + 15) & ~15ul;
+	return room + used - ((size + 15) & ~15ul);
+}
+
+void *calloc(size_t count, size_t size)
+{
+	return memset(malloc(count * size), 0, count * size);
+}
+
+void free(void *block)
+{
+}
+"""
+NEXT_MALLOC = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+
+void *malloc(size_t size)
+{
+	return ((void *(*)(size_t))dlsym(RTLD_NEXT, "malloc"))(size);
+}
+"""
 SANITIZERS = {"address": "AddressSanitizer", "thread": "ThreadSanitizer"}
 
 
@@ -126,6 +170,108 @@ class Sanitized(Exec):
             self.assertIn(f"not recorded: {program}: ", said)
 
 
+class Unseen(Exec):
+    """System calls that nothing in libc sees: the library finds itself in a sanitized program."""
+
+    def assert_leaves(self, program, parent, *words, env=None):
+        """The program runs as alone, and is named."""
+        alone = self.run_program(program)
+        done = self.run_program(ALLO, "run", parent, *words, program, env=env or ENVIRONMENT)
+        self.assertEqual((alone.returncode, done.returncode), (7, 7), done.stderr)
+        self.assertEqual(done.stdout, alone.stdout)
+        return done.stderr.decode()
+
+    def test_a_system_call_in_assembly_executes_a_sanitized_program(self):
+        for flag, name in SANITIZERS.items():
+            program = shows(f"-fsanitize={flag}", name=f"shows_{flag}")
+            said = self.assert_leaves(program, built("executes.c"), "inline")
+            self.assertIn(f"note: not recorded: {program}: it has the allocator of {name}\n", said)
+
+    def test_a_static_program_executes_a_sanitized_one(self):
+        program = shows("-fsanitize=address", name="shows_asan")
+        parent = built("executes.c", "-static", name="executes_static")
+        said = self.assert_leaves(program, built("executes.c"), "execv", parent, "execv")
+        self.assertIn(f"note: not recorded: {program}: it has the allocator of AddressSanitizer\n", said)
+
+    def test_a_go_program_executes_a_sanitized_one(self):
+        if not shutil.which("go"):
+            raise unittest.SkipTest("go is not installed")
+        program = shows("-fsanitize=address", name="shows_asan")
+        cache = program.parent / "go-cache"  # a cold one costs a minute of CPU time
+        parent = self.tmp / "parent"
+        self.file("parent.go", GO_PARENT)
+        self.must("go", "build", "-o", parent, "parent.go", env={**ENVIRONMENT, "GOCACHE": str(cache), "GOFLAGS": "-mod=mod"})
+        said = self.assert_leaves(program, "sh", "-c", f"'{parent}' '{program}'; exit $?")
+        self.assertIn(f"note: not recorded: {program}: it has the allocator of AddressSanitizer\n", said)
+
+    def test_the_program_keeps_its_name_and_arguments(self):
+        program = built("shows_name.c", "-fsanitize=address", name="shows_name_asan")
+        link = self.tmp / "another name"
+        link.symlink_to(program)
+        for path in (program, link):
+            self.assert_leaves(path, built("executes.c"), "inline")
+        status, output, said = self.executed("inline", shows("-fsanitize=address", name="shows_asan"), "one", "two")
+        self.assertEqual((status, output), (7, "none one two\n"), said)
+
+    def test_a_script_of_a_sanitized_interpreter_runs_once(self):
+        program = self.tmp / "interpreter"
+        program.symlink_to(shows("-fsanitize=address", name="shows_asan"))
+        self.file("script", f"#! {program} word\n").chmod(0o755)
+        said = self.assert_leaves(self.tmp / "script", built("executes.c"), "inline")
+        self.assertIn(f"not recorded: {self.tmp / 'script'}: it has the allocator of AddressSanitizer", said)
+
+    def test_a_file_that_was_deleted_is_executed_again(self):
+        program = self.tmp / "copy"
+        shutil.copy(shows("-fsanitize=address", name="shows_asan"), program)
+        code = ("import ctypes, os, sys; fd = os.open(sys.argv[1], os.O_RDONLY); os.unlink(sys.argv[1]); "
+                "os.execve(sys.argv[2], [sys.argv[2], 'inline', f'/proc/self/fd/{fd}'], os.environ) if os.set_inheritable(fd, True) is None else 0")
+        done = self.run_program(ALLO, "run", sys.executable, "-c", code, program, built("executes.c"))
+        self.assertEqual((done.returncode, done.stdout), (7, b"none\n"), done.stderr)
+
+    def test_only_our_library_is_left_out(self):
+        program = shows("-fsanitize=address", name="shows_asan")
+        env = {**ENVIRONMENT, "ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0"}
+        for before in ("libm.so.6", "libm.so.6:libdl.so.2"):
+            _, output, said = self.executed("inline", program, before=before, env=env)
+            self.assertEqual(output, f"{before}\n", said)
+
+    def test_the_library_alone_leaves_too(self):
+        """Without `allo run` there is no list to write to."""
+        program = shows("-fsanitize=address", name="shows_asan")
+        done = self.run_program(program, env={**ENVIRONMENT, "LD_PRELOAD": str(RUNTIME)})
+        self.assertEqual((done.returncode, done.stdout), (7, b"none\n"), done.stderr)
+
+    def test_a_list_with_special_characters_is_found(self):
+        folder = self.tmp / "a;b\\c"
+        folder.mkdir()
+        program = shows("-fsanitize=address", name="shows_asan")
+        said = self.assert_leaves(program, built("executes.c"), "inline", env={**ENVIRONMENT, "TMPDIR": str(folder)})
+        self.assertIn(f"note: not recorded: {program}: ", said)
+
+    def test_a_process_that_may_not_write_files_is_named(self):
+        program = shows("-fsanitize=address", name="shows_asan")
+        done = self.run_program(ALLO, "run", built("executes.c"), "inline", "/bin/sh", "-c", 'ulimit -f 0; exec "$0" "$@"',
+                                built("executes.c"), "inline", program)
+        self.assertEqual(done.returncode, 7, done.stderr)
+        self.assertIn(f"note: not recorded: {program}: ", done.stderr.decode())
+
+    def test_recorded_programs_stay_recorded(self):
+        program = shows(name="shows_plain")
+        status, output, said = self.executed("inline", program, "one")
+        self.assertEqual((status, output), (7, f"{RUNTIME.resolve()} one\n"), said)
+        self.assertEqual(self.recorded("shows_plain"), 1)
+
+    def test_the_check_calls_no_function(self):
+        """A sanitizer has replaced libc's functions, and has not started."""
+        library = BUILD / "capture" / "libcapture_relaunch.a"
+        names = {line.split()[-1] for line in self.must("nm", "-u", library).splitlines() if " U " in line}
+        self.assertEqual(names - {"_DYNAMIC", "_GLOBAL_OFFSET_TABLE_", "__libc_stack_end", "_r_debug", "allo_is_confined"}, set())
+
+    def test_programs_that_link_the_runtime_lack_the_check(self):
+        has_check = [" i indirect" in self.must("nm", path) for path in (BUILD / "capture" / "liballo.a", RUNTIME)]
+        self.assertEqual(has_check, [False, True])
+
+
 class Others(Exec):
     def test_recorded_programs_keep_the_library(self):
         program = shows(name="shows_plain")
@@ -136,6 +282,37 @@ class Others(Exec):
             self.assertEqual((status, output), (7, " ".join([str(RUNTIME.resolve()), *given]) + "\n"), said)
             self.assertNotIn("not recorded", said)
             self.assertEqual(self.recorded("shows_plain"), before + 1, said)
+
+    def test_programs_without_the_library_in_their_environment_are_named(self):
+        program = shows(name="shows_plain")
+        for command in (("env", "-i", program, "one"), ("env", "LD_PRELOAD=libm.so.6", program, "one"),
+                        ("sh", "-c", f"unset LD_PRELOAD; '{program}' one; :"),
+                        ("sh", "-c", f"PATH='{program.parent}'; export PATH; unset LD_PRELOAD; {program.name} one; :")):
+            done = self.run_program(ALLO, "run", "--", *command)
+            self.assertEqual(done.stderr.decode().count(
+                f"note: not recorded: {program}: its environment lacks the runtime in LD_PRELOAD\n"), 1, done.stderr)
+            self.assertIn(done.stdout, (b"none one\n", b"libm.so.6 one\n"))
+
+    def test_programs_that_exist_and_are_expected_are_named_only(self):
+        for command in (("env", "-i", "/nowhere/program"), ("env", "PATH=/nowhere", "LD_PRELOAD=", "sh")):
+            done = self.run_program(ALLO, "run", "--", *command)
+            self.assertEqual(done.returncode, 127, done.stderr)
+            self.assertNotIn(b"not recorded", done.stderr)
+        done = self.run_program(ALLO, "run", "--no-follow", "--", "sh", "-c", "/bin/true; :")
+        self.assertNotIn(b"not recorded", done.stderr)
+
+    def test_programs_whose_malloc_is_that_of_an_earlier_library_are_named(self):
+        library = self.tmp / "own.so"
+        self.must("gcc", "-shared", "-fPIC", "-O1", self.file("own.c", OWN_MALLOC), "-o", library)
+        program = shows(name="shows_plain")
+        done = self.run_program(ALLO, "run", "--", "sh", "-c", f"LD_PRELOAD={library}:$LD_PRELOAD exec '{program}' one")
+        self.assertEqual(done.returncode, 7, done.stderr)
+        self.assertIn(f"note: not recorded: {program}: another library with an allocator comes first in LD_PRELOAD\n",
+                      done.stderr.decode())
+        # This one calls the next malloc(), which is ours.
+        self.must("gcc", "-shared", "-fPIC", "-O1", self.file("next.c", NEXT_MALLOC), "-o", library)
+        done = self.run_program(ALLO, "run", "--", "sh", "-c", f"LD_PRELOAD={library}:$LD_PRELOAD exec {program} one")
+        self.assertNotIn(b"not recorded", done.stderr)
 
     def test_a_failed_call_fails_as_before(self):
         self.file("dull", "not a program")
@@ -153,11 +330,11 @@ class Others(Exec):
         self.assertEqual(self.recorded("shows_plain"), 1)
 
     def test_programs_for_another_c_library_run_without_the_library(self):
-        linker = self.tmp / "ld-musl-x86_64.so.1"
+        linker = self.tmp / "ld-uClibc.so.0"
         shutil.copy(LINKER, linker)
         program = self.tmp / "foreign"
         self.must("gcc", "-D_GNU_SOURCE", PROGRAMS / "shows_preload.c", f"-Wl,--dynamic-linker={linker}", "-o", program)
-        self.assert_runs_as_alone(program, "it uses another C library than glibc")
+        self.assert_runs_as_alone(program, "there is no runtime for its C library")
 
     def test_programs_for_another_machine_are_named(self):
         code = bytearray(shows(name="shows_plain").read_bytes())

@@ -7,7 +7,7 @@ import re
 
 from allotest import ALLO, ENVIRONMENT, Test
 from inputs import dhat, dhat_of_stacks
-from recordings import CaptureTest, PROGRAMS, built
+from recordings import CaptureTest, LIBRARY, PROGRAMS, built
 
 
 def program():
@@ -43,7 +43,7 @@ CASES = {
     "startup": ("startup", "low", "hold", {"live_bytes": 32_000_000}),
 }
 SILENT = {
-    "leak-growing": ["leak-exit", "leak-none"], "leak-exit": ["leak-growing", "leak-none"],
+    "leak-growing": ["leak-exit", "leak-none", "leak-quickly"], "leak-exit": ["leak-growing", "leak-none"],
     "grow-by-one": ["grow-by-factor", "grow-to-same"], "growth-factor": ["grow-to-other", "grow-by-one"],
     "churn-loop": ["batch-same", "temp-format"], "temp-format": ["batch-varied", "churn-loop"],
     "same-size": ["other-sizes", "batch-same"], "tiny": ["same-size"], "zero-size": ["zero-size-rare", "tiny"],
@@ -77,6 +77,10 @@ class FindingsTest(CaptureTest):
     def findings(self, file, *options):
         return self.allo_json("findings", *options, file)["findings"]
 
+    def call_all_runs_short(self):
+        """A run that takes a quarter of a second may take longer than the rule's default on a loaded machine."""
+        self.file("allo.conf", "findings.leak-growing.duration = 1000s\n")
+
     def rules(self, file):
         return [found["rule"] for found in self.findings(file)]
 
@@ -92,6 +96,8 @@ class FindingsTest(CaptureTest):
         for text in ("title", "message", "why", "advice"):
             self.assertRegex(found[text], r"\S")
         self.assertEqual(found["show"]["focus"], function)
+        self.assertEqual(found["show"]["state"].split("&")[0], f"view={found['show']['view']}")
+        self.assertEqual(found["show"]["state"].split("&")[-1], f"f=focus%3Afn%3A%3D{function}")
         return found
 
 
@@ -113,7 +119,60 @@ class Rules(FindingsTest):
             for case in cases:
                 with self.subTest(f"{rule}, {case}"):
                     is_dhat = case in ACCESSES or case == "all-used"
-                    self.assertNotIn(rule, self.rules(self.dhat(case) if is_dhat else self.recorded(case)))
+                    if case == "leak-quickly":
+                        self.call_all_runs_short()
+                    found = self.rules(self.dhat(case) if is_dhat else self.recorded(case))
+                    (self.tmp / "allo.conf").unlink(missing_ok=True)
+                    self.assertNotIn(rule, found)
+
+    def test_a_short_run_has_no_rates(self):
+        self.call_all_runs_short()
+        for found in self.findings(self.recorded("leak-quickly")):
+            self.assertEqual((found["rule"], found["name"]), ("leak-exit", "leak_on"))
+            self.assertNotIn("per second", found["message"])
+        self.file("allo.conf", "findings.leak-growing.duration = 100ms\n")
+        self.assertEqual(self.rules(self.recorded("leak-quickly")), ["leak-growing"])
+
+    def test_a_leak_that_may_grow_is_no_leak_at_exit_only(self):
+        self.call_all_runs_short()
+        for case in ("leak-in-a-burst", "leak-quickly", "leak-first"):
+            with self.subTest(case):
+                found, = [found for found in self.findings(self.recorded(case)) if found["rule"] == "leak-exit"]
+                self.assertNotIn("harmless", found["why"])
+                if case == "leak-first":
+                    self.assertNotIn("may grow", found["message"])
+                    continue
+                # Blocks of the same tick of the clock are in the same quarter.
+                self.assertIn(found["numbers"]["late_blocks"], range(1, 56))
+                self.assertIn("from the last quarter of the run: the leak may grow, but the run is too short to be certain",
+                              found["message"])
+        self.file("allo.conf", "findings.leak-growing.duration = 100ms\nfindings.leak-growing.bytes = 1M\n")
+        found, = self.findings(self.recorded("leak-quickly"))
+        self.assertIn("the leak may grow, but it is too small to be certain", found["message"])
+
+    def test_texts_are_true_for_the_allocator(self):
+        # Its name tells: rules do not depend on what else is in the library.
+        library = built("stress_library.c", *LIBRARY, "-DMAKE=make_one", "-DSIZE=16", '-DBEFORE="16"', name="libjemalloc.so")
+        linked = built("findings.c", "-fno-ipa-icf", "-Wl,--no-as-needed", library, name="findings-jemalloc")
+        for case in ("tiny", "zero-size", "cross-thread"):
+            self.allo("run", "-q", "-o", f"jemalloc-{case}.allo", linked, case)
+            for path in (self.recorded(case), f"jemalloc-{case}.allo"):
+                found = [found for found in self.findings(path) if found["rule"] == case]
+                text = json.dumps(found)
+                # jemalloc's small blocks have no headers.
+                self.assertEqual(len(found), 0 if case == "tiny" and "jemalloc" in str(path) else 1)
+                self.assertEqual("glibc" in text, case == "tiny" and bool(found), text)
+                self.assertNotIn("arena", text.replace("an arena", ""))
+
+    def test_the_interpreter_decides_about_blocks_of_python(self):
+        script = self.file("words.py", "import threading\nkept = []\n"
+                           "def build(i):\n    return 'x' * (i % 3000) + str(i)\n"
+                           "def fill():\n    kept.extend(bytearray(b'ab') for _ in range(30000))\n"
+                           "thread = threading.Thread(target=fill)\nthread.start()\nthread.join()\nkept.clear()\n"
+                           "for i in range(40000):\n    build(i)\n")
+        self.allo("run", "-q", "-o", "words.allo", "python3", script)
+        self.assertGreater(self.allo_json("summary", "words.allo")["allocations"], 70000)
+        self.assertLessEqual(set(self.rules("words.allo")), {"leak-exit", "leak-growing", "quality"})
 
     def test_memory_that_stays_resident(self):
         found = [found for found in self.findings(self.recorded("fragmentation")) if found["rule"] == "fragmentation"]
@@ -164,10 +223,11 @@ class Output(FindingsTest):
     def test_the_page(self):
         text = self.allo("findings", self.recorded("grow-by-one"))
         self.assertRegex(text, r"^1 finding: 1 high\n\nhigh  grow-by-one  append_line  findings\.c:\d+\n"
-                               r"  found     999 reallocs grew blocks by 1000 B each and copied up to 476\.4 MiB;\s+"
+                               r"  found     999 reallocs grew blocks by 1,000 B each and copied up to 476\.4 MiB;\s+"
                                r"one block grew 999 times\n"
                                r"  why       Each realloc may copy")
         self.assertIn("\n  saves     up to 476.4 MiB of copies\n    append_line  findings.c:", text)
+        self.assertRegex(text, r"\n  show      allo view --show 'view=\w+&\S*f=focus%3Afn%3A%3Dappend_line' \S+\n")
         self.assertIn("not checked, needs access data (record with 'valgrind --tool=dhat'): never-read, never-written",
                       text)
 

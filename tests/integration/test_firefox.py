@@ -32,6 +32,7 @@ THREAD = {"processType": str, "processStartupTime": int, "registerTime": int, "n
           "isMainThread": bool, "processName": str, "pid": str, "tid": (int, str)}
 
 
+BLOCKS = "blocks over time"
 COUNTER = {"name": str, "category": str, "description": str, "pid": str, "mainThreadIndex": int}
 MOMENTS = {"time": float, "count": int}
 
@@ -112,6 +113,8 @@ class Checker:
             self.check_table("nativeAllocations", tables[0], ALLOCATIONS, ("weightType",))
             self.test.assertEqual(tables[0]["weightType"], "bytes")
             self.test.assertEqual(thread["samples"]["length"], 0)
+            if thread["name"] == BLOCKS:
+                return self.check_blocks(tables[0])
             addresses = tables[0]["memoryAddress"]
             self.test.assertEqual(len(set(addresses)), len(addresses))
         self.test.assertEqual(len(tables[0]["weight"]), tables[0]["length"])
@@ -119,6 +122,20 @@ class Checker:
         self.test.assertTrue(all(weight > 0 or (stack is None and isinstance(thread["tid"], str))
                                  for weight, stack in zip(tables[0]["weight"], tables[0]["stack"])))
         self.test.assertEqual(tables[0]["time"], sorted(tables[0]["time"]))
+
+    def check_blocks(self, table):
+        """Every block begins once, and ends at most once, later, with the same bytes and stack."""
+        live = {}
+        for row in zip(table["memoryAddress"], table["weight"], table["stack"]):
+            block, weight, stack = row
+            self.test.assertNotEqual(weight, 0)
+            if weight > 0:
+                self.test.assertNotIn(block, live)
+                live[block] = weight, stack
+            else:
+                self.test.assertEqual(live.get(block), (-weight, stack))
+                live[block] = None
+        self.test.assertEqual(table["time"], sorted(table["time"]))
 
     def check_counter(self, counter):
         """The memory track: differences, which never fall below nothing; and all of it is to be seen."""
@@ -267,6 +284,71 @@ class Firefox(Test):
                 self.assertEqual(max(live), self.allo_json("top", "-M", "peak_bytes", path)["sum"])
                 self.assertEqual(live[-1], self.allo_json("top", "-M", "end_bytes", path)["sum"])
                 self.assertLess(len(live), 1003)
+
+    def blocks(self, *arguments):
+        """Bytes that began to live, those that still live at the end, and the latter by function."""
+        file = self.convert(*arguments)
+        Checker(self, file).check()
+        if file["threads"][0]["name"] != BLOCKS:
+            return None
+        table = file["threads"][0]["nativeAllocations"]
+        shared = file["shared"]
+        kept = {}
+        for weight, stack in zip(table["weight"], table["stack"]):
+            if stack is not None:
+                func = shared["frameTable"]["func"][shared["stackTable"]["frame"][stack]]
+                name = shared["stringArray"][shared["funcTable"]["name"][func]]
+                kept[name] = kept.get(name, 0) + weight
+        began = sum(weight for weight in table["weight"] if weight > 0)
+        return began, sum(table["weight"]), kept
+
+    def test_blocks_of_recordings_come_and_go(self):
+        for path in sorted((GOLDEN / "allo").iterdir()):
+            with self.subTest(path.name):
+                found = self.blocks(path)
+                if path.name == "ad-hoc.allo":
+                    self.assertIsNone(found)
+                    continue
+                sums = [self.allo_json("top", "-M", metric, path)["sum"] for metric in ("alloc_bytes", "end_bytes")]
+                # Weights of a sample are rounded block by block.
+                slack = 1e-4 * sums[0] if "sampled" in path.name else 0
+                self.assertAlmostEqual(found[0], sums[0], delta=slack)
+                self.assertAlmostEqual(found[1], sums[1], delta=slack)
+
+    def test_blocks_of_a_time_range_are_those_that_lived_in_it(self):
+        path = GOLDEN / "allo" / "server.allo"
+        for window in ("0..20us", "30us..50us", "40us.."):
+            rows = [json.loads(line) for line in self.allo("blocks", "-n", "0", "--json", "--range", window, path).splitlines()]
+            began = self.blocks("--range", window, path)[0]
+            self.assertEqual((window, began), (window, sum(row["size"] for row in rows)))
+
+    def test_no_blocks_without_times(self):
+        recording = GOLDEN / "allo" / "server.allo"
+        for arguments in ([GOLDEN / "dhat" / "valgrind-heap.json"], [recording, recording], ["--at", "peak", recording],
+                          ["--ignore", "plugin", recording]):
+            self.assertIsNone(self.blocks(*arguments))
+
+    def test_a_sample_stands_for_a_million_blocks(self):
+        self.must("gcc", "-O1", "-w", "-xc", self.file("many.c", """
+            #include <stdlib.h>
+            __attribute__((noinline)) void *small(size_t size) { return malloc(size); }
+            __attribute__((noinline)) void *large(size_t size) { return malloc(size); }
+            int main(void)
+            {
+                for (int i = 0; i < 1000000; i++)
+                    if (i % 1000)
+                        free(i % 2 ? small(1 + i % 100) : NULL), small(1 + i % 100);
+                    else
+                        large(30000);
+            }"""), "-o", "many")
+        self.must(ALLO, "run", "-qo", "many.allo", "./many")
+        _, live, kept = self.blocks("many.allo")
+        exact = self.allo_json("top", "-M", "end_bytes", "many.allo")["sum"]
+        self.assertEqual(kept["large"], 30000 * 1000)  # large blocks are all kept
+        self.assertAlmostEqual(live / exact, 1, delta=0.01)
+        self.assertNotEqual(live, exact)
+        told = self.run_program(ALLO, "convert", "many.allo", "-fo", "many.firefox.json").stderr.decode()
+        self.assertIn("blocks were left out of the blocks over time", told)
 
     def test_the_memory_track_is_that_of_massifs_snapshots(self):
         [live] = self.counted(GOLDEN / "massif" / "valgrind.massif")

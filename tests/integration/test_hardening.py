@@ -46,6 +46,12 @@ class Hardening(Test):
         code = self.must("objdump", "-d", "--no-show-raw-insn", "--disassemble=main", ALLO)
         self.assertRegex(code, r"<main>:\n.*endbr64")
 
+    @unittest.skipUnless(platform.machine() == "x86_64", "shadow stacks are a feature of x86")
+    def test_the_runtime_is_compiled_for_shadow_stacks(self):
+        """One part without the mark would take it from a program that has a shadow stack.  The linked file has the mark
+        only if the start files of the compiler have it."""
+        self.assertIn("SHSTK", self.readelf(BUILD / "capture" / "allo.o", "-n"))
+
     def test_the_runtime_needs_nothing_but_libc(self):
         needed = re.findall(r"NEEDED.*\[(.*)\]", self.readelf(RUNTIME, "-d"))
         self.assertTrue(all(pathlib.Path(one).name.startswith(("libc.", "ld-")) for one in needed), needed)

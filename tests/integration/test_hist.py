@@ -112,7 +112,7 @@ class Printing(LivesTest):
         for line in lines[1:-1]:
             bars[line[:23].strip()] = line.count("#")
         self.assertEqual(bars["513 B - 1.00 KiB"], 30)
-        self.assertEqual(lines[-1], "exactly 1009 B: 23 blocks, 82.1% of all")
+        self.assertEqual(lines[-1], "exactly 1,009 B: 23 blocks, 82.1% of all")
         self.assertTrue(text.isascii())
         self.assertIn("█", self.allo("hist", PACKED, env=UTF8))
 

@@ -11,7 +11,7 @@ from recordings import CaptureTest, built
 class Temporary(Test):
     def test_an_unusable_folder_for_temporary_files_is_named(self):
         blocked = self.file("file", "")
-        for folder in ("/nonexistent", str(blocked), "/proc"):
+        for folder in (str(self.tmp / "missing"), str(blocked), "/proc"):
             done = self.run_program(ALLO, "run", "true", env={**ENVIRONMENT, "TMPDIR": folder})
             self.assertEqual(done.returncode, 125, done.stderr)
             error, hint = done.stderr.decode().splitlines()
@@ -46,6 +46,32 @@ class Library(CaptureTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertGreater(self.allo_json("info", "found.allo")["recording"]["events"], 20)
         self.assertEqual(list((self.tmp / "c d").iterdir()), [])
+
+    def test_processes_that_run_on_leave_nothing_in_the_temporary_folder(self):
+        """The list of `allo run` has no reader any more, but each of their children begins a recording."""
+        temporary = self.folder("temporary")
+        os.mkfifo(self.tmp / "go")
+        code = ("import os, subprocess, sys\n"
+                "if os.fork() == 0:\n"
+                "    os.dup2(os.open('said', os.O_CREAT | os.O_WRONLY), 2)\n"
+                "    os.dup2(2, 1)\n"
+                "    open('go').read()\n"
+                "    for i in range(3):\n"
+                "        if os.fork() == 0:\n"
+                "            x = [bytes(5000) for i in range(9)]\n"
+                "            os._exit(0)\n"
+                "        os.wait()\n"
+                "        subprocess.run(['ls', '/'], stdout=subprocess.DEVNULL)\n")
+        ready, begun = os.pipe()
+        done = self.run_program(ALLO, "run", "-q", "-o", "found.allo", "--", sys.executable, "-c", code,
+                                env={**ENVIRONMENT, "TMPDIR": str(temporary)}, pass_fds=(begun,))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        os.close(begun)
+        (self.tmp / "go").write_text("")
+        os.read(ready, 1)  # until the process has ended
+        os.close(ready)
+        self.assertGreaterEqual(len(list((self.tmp / "found.allo.d").iterdir())), 6)
+        self.assertEqual([path.name for path in temporary.iterdir() if path.name.startswith("allo-run")], [])
 
     def test_a_process_that_runs_on_still_finds_the_library(self):
         """Without the library, the dynamic linker would print a warning into the output of its programs."""

@@ -6,6 +6,7 @@ import re
 import shutil
 
 from allotest import ALLO, ENVIRONMENT, GOLDEN, Test
+from inputs import dhat
 from recordings import PROGRAMS, built
 
 
@@ -63,6 +64,22 @@ class Lines(Test):
             self.assertIn("make_node  src/demo.c\n", text)
             self.assertEqual(said, "")
         self.allo_fails("list", "--substitute", "nonsense", "main", self.heap, status=2)
+
+    def test_a_hostile_profile_names_no_file_outside_of_the_folders(self):
+        secret, inside = self.file("secret", "hidden\n"), self.tmp / "src"
+        inside.mkdir()
+        (inside / "own.c").write_text("shown\n")
+        for path, options in ((str(secret), []), ("../secret", []), ("a/../../secret", []),
+                              ("/x/../secret", ["--substitute", "/x=src"])):
+            with self.subTest(path):
+                heap = self.file("hostile.json", dhat(frames=["[root]", f"0x1: main ({path}:1)"]))
+                searched = ["list", "--source-dir", "src", *options, "=main", heap]
+                self.assertIn("hidden", self.allo(*searched))
+                done = self.run_program(ALLO, *searched, "--only-source-dir")
+                self.assertNotIn(b"hidden", done.stdout)
+                self.assertIn(b"1 source file was not found", done.stderr)
+        heap = self.file("sound.json", dhat(frames=["[root]", "0x1: main (/build/../lib/own.c:1)"]))
+        self.assertIn("shown", self.allo("list", "--source-dir", "src", "--only-source-dir", "=main", heap))
 
     def test_a_path_may_lose_its_outer_folders(self):
         binary = built("leaks.c")

@@ -80,7 +80,7 @@ class Snapshots(WatchTest):
         for _ in range(2):
             self.watch("snapshot", pid, "-f", "-o", "x.pb.gz")
             recording = self.watch_json("info", "x.allo")["recording"]
-            lacking = {key: recording[key] for key in ("missing_blocks", "damaged_blocks", "unread_blocks")}
+            lacking = {key: recording[key] for key in ("missing_pages", "damaged_pages", "unread_pages")}
             self.assertEqual(set(lacking.values()), {0}, lacking)
 
 
@@ -171,7 +171,7 @@ class Live(WatchTest):
 
     def test_inputs_that_cannot_be_followed(self):
         self.assertIn("is not being recorded", self.watch("live", self.obedient("--dormant")[1], status=1))
-        self.assertIn("is packed, so it does not grow",
+        self.assertIn("the recording has ended, and does not grow",
                       self.watch("live", GOLDEN / "allo" / "server.allo", status=2))
         self.assertIn("--interval must be at least 100ms", self.watch("live", "1", "--interval", "1ms", status=2))
 

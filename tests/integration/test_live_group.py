@@ -1,9 +1,11 @@
-"""allo live %NAME: several processes of one name are added up."""
+"""%NAME for several processes of one name: allo live adds them up, allo serve serves each."""
 import os
+import re
 import shutil
 
 from allotest import ALLO
 from recordings import built
+from service import Server
 from watching import Obedient, WatchTest
 
 
@@ -38,3 +40,15 @@ class Groups(WatchTest):
     def test_filters_apply_to_all(self):
         self.assertNotIn("get", {row["function"] for row in self.live("--focus", "brief")["sites"]})
         self.assertEqual({row["function"] for row in self.live("--focus", "get")["sites"]}, {"get"})
+
+    def test_a_server_has_metrics_and_heaps_of_each(self):
+        live = {row["pid"]: row["live_bytes"] for row in self.live()["processes"]}
+        server = Server(self, f"%{self.name}")
+        self.addCleanup(server.close)
+        metrics = server.ask("/metrics")[2].decode()
+        self.assertEqual({int(pid) for pid in re.findall(rf'pid="(\d+)",program="{self.name}"', metrics)}, set(live))
+        for pid, held in live.items():
+            status, _, body = server.ask(f"/debug/pprof/heap?debug=1&pid={pid}")
+            self.assertEqual(status, 200, body)
+            self.assertTrue(body.startswith(f"heap profile: {held // 1009}: {held} [".encode()), body[:80])
+        self.assertEqual(server.status("/debug/pprof/heap"), 400)  # it does not guess which one is meant

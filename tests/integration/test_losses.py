@@ -58,6 +58,7 @@ class Losses(CaptureTest):
     def test_a_limit_of_the_file_size_ends_a_recording(self):
         said = self.run_losses("losses.c", "file")
         self.assertIn("it reached the limit of the process for file sizes (RLIMIT_FSIZE)", said)
+        self.assertIn("allo: 0 events dropped before the recording ended, ", said)
         self.assert_told("file size limit", 0, ["early-end"])
 
     def test_processes_whose_recording_cannot_be_created(self):
@@ -84,7 +85,7 @@ class Losses(CaptureTest):
         else:
             done = self.run_program(*command, "/bin/echo")
             self.assertEqual(done.returncode, 125)
-            self.assertIn("closed/found.allo: cannot write to its directory: Permission denied", done.stderr.decode())
+            self.assertIn(f"cannot write to the directory {folder}: Permission denied", done.stderr.decode())
 
 
 class Restrictions(CaptureTest):

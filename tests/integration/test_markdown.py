@@ -1,4 +1,6 @@
 """--markdown prints the tables that text has, as Markdown."""
+import csv
+import io
 import re
 
 from allotest import GOLDEN, Test
@@ -19,7 +21,18 @@ COMMANDS = [
     (["peek", "/./"], INPUTS[2:]),
     (["summary"], INPUTS),
     (["info"], INPUTS),
+    (["sql", "--report", "functions"], RECORDINGS[:1]),
+    (["blocks"], RECORDINGS),
+    (["blocks", "-n", "0", "--sort", "end"], RECORDINGS),
 ]
+
+# Those that print no table of this input, and one that has no input.
+WITHOUT_TABLES = [["findings"], ["timeline"], ["tree"], ["verify"], ["version"]]
+WITHOUT_INPUT = ["formats"]
+EVENTS = ["events"]  # text has no table
+
+# Commands about processes, which change from one run to the next.
+OF_PROCESSES = {"live", "mem", "ps", "stats"}
 
 
 def unescape(text):
@@ -82,13 +95,43 @@ class Markdown(Test):
                 with self.subTest(command=command, path=path.name):
                     self.assertGreater(self.check([*command, path]), 0)
 
+    def test_every_command_with_the_option_is_tested(self):
+        tested = {command[0] for command in [*(command for command, _ in COMMANDS), *WITHOUT_TABLES, WITHOUT_INPUT, EVENTS]}
+        for command in re.findall(r"^  ([a-z]+) +\S", self.allo("help").split("Usage:")[1], re.M):
+            if re.search(r"--markdown  ", self.allo("help", command)):
+                self.assertIn(command, tested | OF_PROCESSES)
+
+    def test_others_are_markdown_as_well(self):
+        for command in WITHOUT_TABLES:
+            with self.subTest(command=command):
+                arguments = command if command == ["version"] else [*command, INPUTS[0]]
+                self.assertEqual(self.check(arguments), 0)
+        self.assertEqual(self.check(WITHOUT_INPUT), 1)
+
     def test_names_cannot_break_a_table(self):
         path = self.file("odd.folded", "main;a|b;`x` 5\nmain;\\|;<b>*_ 7\n")
-        text = self.allo("top", "--markdown", path)
+        text = self.allo("top", "-n", "0", "--markdown", path)
         self.assertIn("\\`x\\`", text)
         self.assertIn("\\<b\\>\\*\\_", text)
         self.assertIn("| a\\|b |", text)
         self.check(["top", path])
+
+    def test_events_are_the_rows_of_csv(self):
+        for path in RECORDINGS:
+            header, _, *rows = self.allo("events", "--markdown", path).splitlines()
+            table = list(csv.reader(io.StringIO(self.allo("events", "--csv", path), newline="")))
+            self.assertEqual(len(cells(header)), len(table[0]))
+            self.assertEqual([cells(row) for row in rows], table[1:])
+            self.assertGreater(len(rows), 20)
+
+    def test_each_query_has_a_table(self):
+        query = "select 'a|b' as text, 5 as number, null as none; select 1 as empty where 0"
+        self.assertEqual(self.allo("sql", "--markdown", INPUTS[0], query),
+                         "| text | number | none |\n| :--- | ---: | :--- |\n| a\\|b | 5 | NULL |\n\n"
+                         "| empty |\n| :--- |\n")
+        schema = self.allo("sql", "--markdown", INPUTS[0], ".schema").splitlines()
+        self.assertTrue(all(line.startswith("    ") for line in schema))
+        self.assertIn("| leaks | ", self.allo("sql", "--markdown", INPUTS[0], ".reports"))
 
     def test_formats_exclude_each_other(self):
         for other in ("--csv", "--json"):

@@ -20,21 +20,22 @@ MIMALLOC = LIBRARIES / "libmimalloc.so.2"
 
 # As in tests/programs/memory.c.
 LARGE, PLAIN_MAP, SHARED_MAP = 3 * 5000000, 7 << 20, 3 << 20
+ARENAS = "live blocks outside of malloc's memory count as resident"
 CACHED = 7 * sum(range(32, 1041, 16))
 
 
 class MemoryTest(Test):
     @contextlib.contextmanager
-    def running(self, *arguments, preload=(), recorded=None, controlled=False):
+    def running(self, *arguments, preload=(), recorded=None, controlled=False, options=(), program=None):
         """Starts tests/programs/memory.c, perhaps with a control socket; returns its pid, and the bytes and blocks that it holds and has freed."""
-        command = [built("memory.c"), *arguments]
+        command = [program or built("memory.c"), *arguments]
         if recorded:
-            command = [ALLO, "run", "-q", "-o", self.tmp / recorded, "--", *command]
+            command = [ALLO, "run", "-q", *options, "-o", self.tmp / recorded, "--", *command]
         environment = {**ENVIRONMENT, "LD_PRELOAD": ":".join(map(str, preload)), "ALLO_CONTROL": str(int(controlled))}
         process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   env=environment)
+                                   env=environment, cwd=self.tmp)
         try:
-            numbers = map(int, process.stdout.readline().split())
+            numbers = [*map(int, process.stdout.readline().split())] or [0] * 4
             self.live_bytes, self.live_blocks, self.used_bytes, self.freed_bytes = numbers
             pid = process.pid
             if recorded:
@@ -149,8 +150,52 @@ class Ledger(MemoryTest):
     def test_the_recorded_program_may_have_another_root(self):
         found = self.mem_elsewhere("env", f"LD_PRELOAD={RUNTIME}", sys.executable, "-c",
                                    "import os, sys; os.chroot('inner'); print(1, flush=True); sys.stdin.read()")
-        self.assertEqual(found["ledger"]["notes"], [])
+        self.assertEqual(found["ledger"]["notes"], [ARENAS])
         self.assertGreater(found["parts"]["live"]["blocks"], 1000)
+
+    def test_functions_that_a_program_imports_name_its_allocator(self):
+        """The library may have any name.  A weak import does not need it."""
+        archive = LIBRARIES / "libjemalloc_pic.a"
+        if not archive.exists():
+            self.skipTest(f"{archive} is not installed")
+        self.must("gcc", "-shared", "-Wl,--whole-archive", archive, "-Wl,--no-whole-archive", "-lstdc++", "-lm", "-lpthread",
+                  "-o", "libfast.so")
+        for declared, flags, name in (("", ["-L.", "-lfast", "-Wl,-rpath,."], "jemalloc"),
+                                      ("__attribute__((weak)) ", [], "glibc")):
+            self.file("asks.c", f"#include <stdio.h>\n{declared}int mallctl(const char *, void *, void *, void *, unsigned long);\n"
+                      "int main(void) { if (mallctl) mallctl(\"epoch\", 0, 0, 0, 0); puts(\"\"); fflush(stdout); return getchar() == 0; }\n")
+            self.must("gcc", "-Wno-address", "asks.c", *flags, "-o", "asks")
+            with self.running(program=self.tmp / "asks") as pid:
+                self.assertEqual(self.allo_json("mem", pid)["ledger"]["allocator"], name)
+
+    def test_recorded_mappings_are_live(self):
+        with self.running(recorded="x.allo", options=("--track", "malloc,new,mmap")) as pid:
+            found = self.mem(pid)
+            self.check_sum(pid, found)
+        self.assertGreater(found["parts"]["live"]["bytes"], self.live_bytes + PLAIN_MAP)
+        self.assertLess(found["parts"].get("unexplained", {"rss_bytes": 0})["rss_bytes"], PLAIN_MAP // 2)
+        self.assertEqual(found["ledger"]["notes"], [ARENAS])
+
+    def test_blocks_of_an_allocator_in_the_program_are_live(self):
+        archive = LIBRARIES / "libjemalloc.a"
+        if not archive.exists():
+            self.skipTest(f"{archive} is not installed")
+        program = built("memory.c", "-Wl,--whole-archive", archive, "-Wl,--no-whole-archive", "-lstdc++", "-lm",
+                        name="memory_jemalloc")
+        with self.running(recorded="x.allo", program=program) as pid:
+            found = self.mem(pid)
+            self.check_sum(pid, found)
+        self.assertAlmostEqual(found["parts"]["live"]["bytes"], self.live_bytes, delta=100000)
+        self.assertEqual(found["parts"]["live"]["rss_bytes"], found["parts"]["live"]["bytes"])
+        self.assertEqual(found["ledger"]["allocator"], "jemalloc")
+        self.assertNotIn("unexplained", found["parts"])
+        stripped = self.tmp / "stripped"
+        self.must("strip", "-o", stripped, program)
+        with self.running(recorded="y.allo", program=stripped) as pid:
+            found = self.mem(pid)
+            self.check_sum(pid, found)
+        self.assertAlmostEqual(found["parts"]["live"]["bytes"], self.live_bytes, delta=100000)
+        self.assertEqual(found["ledger"]["notes"], ["the allocator of the process is unknown", ARENAS])
 
     def test_a_sampled_recording_is_an_estimate(self):
         with self.running("small") as pid:
@@ -211,6 +256,18 @@ class Ledger(MemoryTest):
                 self.check_sum(pid, found)
             self.assertGreater(found["parts"]["heap"]["rss_bytes"], self.live_bytes)
             self.assertIn(why, found["ledger"]["notes"][-1])
+
+    def test_rounding_is_noted_only_where_it_is_a_row(self):
+        """jemalloc's heap is one row, if no thread reports the statistics."""
+        found = []
+        for what in ("idle", "running"):
+            with self.running(*([what] if what == "idle" else []), preload=[RUNTIME, JEMALLOC], controlled=True) as pid:
+                self.allo("start", pid, "-o", self.tmp / f"{what}.allo")
+                page = self.mem(pid)
+                noted = [note for note in page["ledger"]["notes"] if "rounding" in note]
+                self.assertEqual(len(noted), int("rounding" in page["parts"]), page["ledger"])
+                found.append("rounding" in page["parts"])
+        self.assertEqual(found, [False, True])
 
     def test_a_process_without_a_control_socket_does_not_report_its_allocator(self):
         with self.running(preload=[JEMALLOC], recorded="x.allo") as pid:

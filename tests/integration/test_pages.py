@@ -7,6 +7,12 @@ class Pages(PageTest):
     def test_c_and_cpp(self):
         self.follow("doc/cpp.md")
 
+    def test_built_in_allocators(self):
+        self.follow("doc/built-in.md")
+
+    def test_inside(self):
+        self.follow("doc/inside.md")
+
     def test_rust(self):
         self.follow("doc/rust.md")
 
@@ -27,6 +33,9 @@ class Pages(PageTest):
 
     def test_sql(self):
         self.follow("doc/sql.md")
+
+    def test_engines(self):
+        self.follow("doc/engines.md")
 
     def test_view(self):
         self.follow("doc/view.md")

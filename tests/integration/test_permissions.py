@@ -135,6 +135,10 @@ class Secrets(Test):
         self.must(built("entry_points.c"), self.SECRET, env=preloaded(self.tmp / "linked.allo", ALLO_COMMAND="0"))
         self.assertNotIn(b"hunter2", (self.tmp / "linked.allo").read_bytes())
 
+    def contents(self, path):
+        """Of a file, or of all files of a folder."""
+        return b"".join(unpacked(file) for file in (path.iterdir() if path.is_dir() else [path]))
+
     def test_every_format_without_a_command(self):
         self.allo("run", "-qo", "out.allo", built("entry_points.c"), self.SECRET)
         self.allo("convert", "-q", "out.allo", "-o", "again.pb.gz")
@@ -143,9 +147,9 @@ class Secrets(Test):
         told = set()
         for source in ("out.allo", "again.pb.gz"):
             for name in formats:
-                self.allo("convert", "-qf", source, "--to", name, "-o", "open.made")
-                if b"hunter2" in unpacked(self.tmp / "open.made"):
+                self.allo("convert", "-qf", source, "--to", name, "-o", f"open.{name}")
+                if b"hunter2" in self.contents(self.tmp / f"open.{name}"):
                     told.add(name)
-                self.allo("convert", "-qf", "--no-command", source, "--to", name, "-o", "clean.made")
-                self.assertNotIn(b"hunter2", unpacked(self.tmp / "clean.made"), (source, name))
+                self.allo("convert", "-qf", "--no-command", source, "--to", name, "-o", f"clean.{name}")
+                self.assertNotIn(b"hunter2", self.contents(self.tmp / f"clean.{name}"), (source, name))
         self.assertLessEqual({"pprof", "json", "dhat", "sqlite", "massif"}, told)

@@ -117,6 +117,9 @@ class Labels(Notes):
                 self.assertEqual(self.allo_json("top", *options, "-M", "alloc_bytes", "-q", path)["sum"], wanted)
                 blocks = self.allo("blocks", "--json", "-n", "0", *options, path).splitlines()
                 self.assertEqual(sum(json.loads(block)["size"] for block in blocks), wanted)
+            # Threads are labels without a note of the program.
+            for thread, wanted in ((4711, 101 + 3 * 2003 + 53 + 61), (4712, 7 * 1009 + 5 * 307)):
+                self.assertEqual(self.allo_json("top", "-L", f"thread={thread}", "-M", "alloc_bytes", "-q", path)["sum"], wanted)
         leaks = self.allo_json("leaks", "-L", "request=upload", PACKED)
         self.assertEqual(leaks["sum"], 5 * 1009 + 5 * 307)
         first = self.allo_json("leaks", "-L", "request=upload", "--realloc", "first", PACKED)

@@ -50,6 +50,77 @@ class Recipes(PageTest):
         self.must("promtool", "check", "config", "--syntax-only", "prometheus.yml")
 
 
+class Templates(PageTest):
+    """The action and the template of examples/ci parse, and their commands work."""
+    CI = ROOT / "examples" / "ci"
+
+    def setUp(self):
+        super().setUp()
+        self.must("cc", "-g", self.CI / "parse_test.c", "-o", "parse_test")
+        self.environment |= {"RUNNER_TEMP": str(self.tmp), "GITHUB_WORKSPACE": str(ROOT),
+                             "GITHUB_STEP_SUMMARY": str(self.tmp / "summary.md"),
+                             "GITHUB_OUTPUT": str(self.tmp / "output")}
+
+    def yaml(self, path):
+        return json.loads(self.must(*YAML_TO_JSON, input=path.read_bytes()))
+
+    def run_action(self, **given):
+        """Runs the steps of the action; the exit status of the last one, its output, and the action's outputs."""
+        action = self.yaml(self.CI / "github" / "action.yml")
+        self.assertEqual(action["runs"]["using"], "composite")
+        values = {f"inputs.{name}": given.get(name, about.get("default")) for name, about in action["inputs"].items()}
+
+        def filled(text):
+            return re.sub(r"\$\{\{ ([\w.]+) \}\}", lambda match: values[match[1]], text)
+
+        for step in action["runs"]["steps"]:
+            self.assertEqual(step["shell"], "bash")
+            self.assertNotIn("${{", step["run"], "a name in a branch must not become a command")
+            self.environment |= {name: filled(value) for name, value in step["env"].items()}
+            self.file("output", "")
+            status, output = self.run_line(f"bash -e -o pipefail {self.file('step.sh', step['run'])}")
+            for line in (self.tmp / "output").read_text().splitlines():
+                name, _, value = line.partition("=")
+                values[f"steps.{step.get('id')}.outputs.{name}"] = value
+            if status:
+                break
+        return status, output, {name: filled(about["value"]) for name, about in action["outputs"].items()}
+
+    def test_the_action_checks_and_writes_its_outputs(self):
+        status, output, outputs = self.run_action(run="./parse_test", limits="--max-peak 4K --max-leaks 0")
+        self.assertEqual(status, 0, output)
+        self.assertIn("| ok |", (self.tmp / "summary.md").read_text())
+        self.allo("verify", "-q", outputs["recording"])
+        with open(outputs["sarif"]) as sarif, open(outputs["bench"]) as bench:
+            self.assertEqual(json.load(sarif)["runs"][0]["results"], [])
+            self.assertEqual([series["name"] for series in json.load(bench)], ["memory: peak_bytes", "memory: end_bytes"])
+
+    def test_the_action_annotates_and_fails(self):
+        status, output, _ = self.run_action(run="./parse_test", limits="--max-blocks 1")
+        self.assertEqual(status, 3, output)
+        self.assertRegex(output, r"::error file=examples/ci/parse_test\.c,line=\d+,title=blocks is exceeded::")
+        self.assertIn("FAIL", (self.tmp / "summary.md").read_text())
+
+    def test_the_action_reads_all_processes_and_a_baseline(self):
+        self.file("twice.sh", "./parse_test\n./parse_test\n")
+        status, output, outputs = self.run_action(run="sh twice.sh", limits="--max-peak 1G")
+        self.assertEqual(status, 0, output)
+        self.assertTrue(outputs["recording"].endswith(".d"))
+        status, output, _ = self.run_action(run="sh twice.sh", limits="--growth 100%", baseline=outputs["recording"])
+        self.assertEqual(status, 0, output)
+
+    def test_the_template(self):
+        job = self.yaml(self.CI / "gitlab.yml")[".memory"]
+        for limits, status in ((job["variables"]["LIMITS"], 0), ("--max-blocks 1", 3)):
+            self.environment |= {"RUN": "./parse_test", "LIMITS": limits}
+            script = "\n".join(["set -e", *job["script"]])
+            done, output = self.run_line(f"sh {self.file('job.sh', script)}")
+            self.assertEqual(done, status, output)
+            self.assertIn("<testsuite", (self.tmp / job["artifacts"]["reports"]["junit"]).read_text())
+            for pattern in job["artifacts"]["paths"]:
+                self.assertTrue(list(self.tmp.glob(pattern)), pattern)
+
+
 class Metrics(Test):
     def metrics(self):
         """The metrics that allo can export, without labels."""

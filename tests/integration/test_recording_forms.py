@@ -98,7 +98,8 @@ class Forms(Test):
 
     def firefox(self, path, metric):
         file = json.loads(self.convert(path, "out.firefox.json", "-M", metric).read_text())
-        return sum(file["threads"][0]["nativeAllocations"]["weight"])
+        thread = next(thread for thread in file["threads"] if thread["name"] == metric)
+        return sum(thread["nativeAllocations"]["weight"])
 
     def svg(self, path, metric):
         text = self.convert(path, "out.svg", "-M", metric).read_text()

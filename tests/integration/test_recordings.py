@@ -1,6 +1,7 @@
 """Recordings, raw and packed, complete and with gaps, against the events that were written."""
 import gzip
 import json
+import random
 
 from allotest import ALLO, BUILD, GOLDEN, Test, unsanitized
 from recordings import built
@@ -189,12 +190,12 @@ class Gaps(Recordings):
     def test_a_complete_recording_passes(self):
         for path in (RAW, PACKED):
             self.assertEqual(self.notes(path, 0), {})
-            self.assertIn("in order", self.allo("verify", path))
+            self.assertIn(": OK, ", self.allo("verify", path))
 
     def test_gaps_are_reported(self):
         for path in (KILLED, self.make("killed", "raw")):
-            self.assertEqual(self.notes(path), {"killed": 1, "missing-blocks": 1,
-                                                "unread-blocks": 1, "dropped-events": 3})
+            self.assertEqual(self.notes(path), {"killed": 1, "missing-pages": 1,
+                                                "unread-pages": 1, "dropped-events": 3})
             self.assertIn("not by exit: killed, _exit, exec, or still running", self.allo("info", path))
 
     def test_parts_of_recordings_are_read(self):
@@ -207,6 +208,13 @@ class Gaps(Recordings):
                 if form == "packed":
                     self.assertIn("cut", self.notes(part))
 
+    def test_bytes_after_a_packed_recording_are_noted(self):
+        data = self.make("server", "packed").read_bytes()
+        for more in (b"x", data, KILLED.read_bytes()):
+            longer = self.file("longer.allo", data + more)
+            self.assertEqual(self.notes(longer), {"trailing-bytes": len(more)})
+            self.assertEqual(self.allo_json("top", longer)["rows"], self.allo_json("top", PACKED)["rows"])
+
     def test_damage_has_a_position(self):
         data = bytearray(self.make("server", "packed").read_bytes())
         chunks = [at for at in range(len(data)) if data[at:at + 4] == b"ACHK"]
@@ -214,7 +222,13 @@ class Gaps(Recordings):
         done = self.run_program(ALLO, "verify", self.file("bad.allo", bytes(data)))
         self.assertEqual(done.returncode, 3)
         self.assertIn(f"bad.allo: byte {chunks[4] + 1}:", done.stdout.decode())
-        self.assertEqual(self.notes(self.tmp / "bad.allo")["damaged-blocks"], 1)
+        self.assertEqual(self.notes(self.tmp / "bad.allo")["damaged-pages"], 1)
+
+    def test_bytes_of_no_format_are_refused(self):
+        """Some of these have lines that look like a text format."""
+        for seed in range(10):
+            path = self.file("random", random.Random(seed).randbytes(100_000))
+            self.assertIn("is not a profile of a known format", self.allo_fails("top", path))
 
     def test_other_files_are_refused(self):
         data = bytearray(self.make("server", "raw").read_bytes())

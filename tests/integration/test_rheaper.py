@@ -166,7 +166,7 @@ class Stacks(Rheaper):
         path = self.write(recording)
         rows = self.allo_json("top", path)["rows"]
         self.assertEqual([(row["name"], row["self"]) for row in rows if row["self"]], [("app::read", 77)])
-        self.assertIn("rheaper::alloc::TrackerGuard::with", self.allo("top", "--keep-allocator", path))
+        self.assertIn("rheaper::alloc::TrackerGuard::with", self.allo("top", "-n", "0", "--keep-allocator", path))
 
 
 class Places(Rheaper):

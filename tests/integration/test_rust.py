@@ -27,6 +27,15 @@ class Crate(Test):
         return self.must("cargo", command, "--manifest-path", CRATE / "Cargo.toml", *options, env=self.environment)
 
 
+class Sources(Test):
+    SANITIZED = False  # reads texts
+
+    def test_its_engine_is_that_of_liballotrope(self):
+        of_meson, = re.findall(r"^engine_sources = files\((.*?)\)", (ROOT / "src" / "engine" / "meson.build").read_text(), re.M | re.S)
+        of_cargo, = re.findall(r"^const LIBRARY_ENGINE: .*?=\s*&\[(.*?)\];", (CRATE / "build.rs").read_text(), re.M | re.S)
+        self.assertEqual(set(re.findall(r'"([^"]+)"', of_cargo)), set(re.findall(r"'([^']+)'", of_meson)))
+
+
 class OwnTests(Crate):
     def test_they_pass(self):
         output = self.cargo("test", "--tests")
@@ -62,12 +71,12 @@ class Examples(Crate):
                                "allo: At t-end:  0 bytes in 0 blocks\n"
                                "allo: The data has been saved to dhat-heap.json, "
                                "and is viewable with dhat/dh_view.html\n")
-        self.assertIn("in order", self.allo("verify", "dhat-heap.json"))
+        self.assertIn(": OK, ", self.allo("verify", "dhat-heap.json"))
         self.assertIn("heap::main > heap::squares", self.allo("tree", "dhat-heap.json", "-M", "alloc_bytes"))
 
     def test_ad_hoc(self):
         self.assertIn("22 units in 3 events", self.run_example("ad_hoc")[1])
-        self.assertIn("in order", self.allo("verify", "dhat-ad-hoc.json"))
+        self.assertIn(": OK, ", self.allo("verify", "dhat-ad-hoc.json"))
         self.assertIn("ad_hoc::is_equal", self.allo("top", "dhat-ad-hoc.json"))
 
     def test_recording(self):
@@ -103,6 +112,17 @@ class Package(Crate):
                 self.assertEqual(found[f"c/{path.relative_to(ROOT)}"], path.read_bytes())
         for name in ("build.rs", "README.md", "LICENSE-MIT", "LICENSE-APACHE", "src/lib.rs", "examples/heap.rs"):
             self.assertEqual(found[name], (CRATE / name).read_bytes())
+
+    def test_the_package_is_clean(self):
+        """No warning, and no part of the program, which cannot be linked into others."""
+        done = self.run_program("cargo", "package", "--no-verify", "--allow-dirty", "--manifest-path", CRATE / "Cargo.toml",
+                                env=self.environment)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn(b"warning", done.stderr)
+        with tarfile.open(self.target / "package" / "allotrope-0.1.0.crate") as crate:
+            folders = {name.split("/")[3] for name in crate.getnames() if name.split("/")[1:3] == ["c", "src"]}
+        self.assertIn("wire", folders)
+        self.assertFalse(folders & {"cli", "serve", "run", "attach", "page", "wasm", "report"})
 
     def copy(self, name, *options):
         self.must("cp", *options, CRATE, name)

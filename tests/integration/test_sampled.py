@@ -308,6 +308,70 @@ class Real(Sampled):
         self.assertRegex(done.stderr.decode(), r"no allocation of .* was sampled: use a lower --rate")
 
 
+class Overhead(Sampled):
+    """--max-overhead changes the interval, and each block keeps the weight of its own."""
+
+    SANITIZED = False
+
+    def record_uneven(self, threads, *options):
+        self.must(ALLO, "run", "-q", "-f", "--raw", "--max-overhead", 2, *options, "-o", "uneven.allo", "--",
+                  built("uneven.c", "-pthread"), threads, 600000)
+        self.allo("symbolize", "-q", "-f", "uneven.allo", "-o", "uneven.packed.allo")
+        sampling = self.allo_json("info", "uneven.allo")["recording"]["sampling"]
+        self.assertGreater(sampling["overhead"]["rate_changes"], 0)
+        return sampling
+
+    def test_estimates_stay_true(self):
+        for threads, options in ((1, ()), (3, ("--rate", "16"))):
+            sampling = self.record_uneven(threads, *options)
+            for metric, truth in (("alloc_bytes", "exact_bytes"), ("alloc_blocks", "exact_allocations")):
+                top = self.allo_json("top", "-v", "-M", metric, "uneven.allo")
+                self.assertLess(abs(top["sum"] - sampling[truth]), 6 / DEVIATIONS * top["sum_margin"], (options, metric))
+            overhead = sampling["overhead"]
+            self.assertEqual(overhead["limit_percent"], 2)
+            self.assertAlmostEqual(overhead["percent"], 100 * overhead["spent_ns"] / overhead["cpu_ns"], places=9)
+            top = self.allo_json("top", "-v", "-M", "alloc_bytes", "uneven.allo")
+            self.assertAlmostEqual(overhead["error_percent"], 100 * top["sum_margin"] / top["sum"], delta=0.01)
+            self.check_agreement()
+
+    def check_agreement(self):
+        """Packing rounds times, and changes no weight."""
+        raw, packed = "uneven.allo", "uneven.packed.allo"
+        for command in (("top", "-n", "0", "-v"), ("tree", "-v"), ("hist", "--by", "size")):
+            self.assertEqual(self.allo_json(*command, raw), self.allo_json(*command, packed), command)
+        self.assertEqual(*(self.allo_json("threads", path)["threads"] for path in (raw, packed)))
+        self.assertEqual(*(self.allo_json("info", path)["recording"]["sampling"] for path in (raw, packed)))
+        sums = self.sums(packed)
+        self.assertEqual(sums["end_bytes"], self.sums(raw)["end_bytes"])
+        rows = [json.loads(line) for line in self.allo("blocks", "-n", "0", "--json", packed).splitlines()]
+        self.assert_near(sum(row["weight"] for row in rows), sums["alloc_blocks"])
+        self.assertGreater(len({row["weight"] for row in rows}), len({row["size"] for row in rows}))
+        steps = self.allo_json("timeline", packed)["steps"]
+        self.assertEqual(sum(step["alloc_bytes"] for step in steps), sums["alloc_bytes"])
+        middle = f"{self.allo_json('summary', packed)['duration_ns'] // 2}ns"
+        parts = [self.allo_json("top", "-M", "alloc_bytes", "--range", part, packed)["sum"]
+                 for part in (f"..{middle}", f"{middle}..")]
+        self.assertAlmostEqual(sum(parts), sums["alloc_bytes"], delta=1)
+
+    def test_it_is_shown(self):
+        self.record_uneven(1)
+        for path in ("uneven.allo", "uneven.packed.allo"):
+            said = r"[\d.e+-]+% of processor time, limit 2%; in the end one in [\d,]+ bytes; " \
+                   r"total bytes \+/- [\d.e+-]+%"
+            self.assertRegex(" ".join(self.allo("info", path).split()), " overhead " + said)
+            self.assertRegex(" ".join(self.allo("summary", path).split()), " overhead: " + said)
+
+    def test_impossible_limits_are_refused(self):
+        for options, why in ((("--max-overhead", "0"), "must be 0.1 to 50 percent"),
+                             (("--max-overhead", "51"), "must be 0.1 to 50 percent"),
+                             (("--max-overhead", "2", "--ring", "4M"), "drop --ring"),
+                             (("--max-overhead", "2", "-m", "counters"), "drop -m counters"),
+                             (("--max-overhead", "2", "-m", "events"), "drop -m events")):
+            done = self.run_program(ALLO, "run", *options, "--", "true")
+            self.assertEqual(done.returncode, 125, options)
+            self.assertIn(why, done.stderr.decode())
+
+
 class Marked(Sampled):
     """Estimates are marked, and have an error margin."""
 
@@ -331,7 +395,7 @@ class Marked(Sampled):
     def test_rows_have_a_mark_at_every_number_but_zero(self):
         raw, _ = self.sampled(BYTES, 4096)
         for line in self.allo("top", raw).splitlines()[2:]:
-            if line.startswith(" ") or line.startswith("~"):
+            if line.startswith((" ", "~")) and not line.endswith(" function"):
                 self.assertRegex(line, r"^ *(~[\d.]+ \w+|0 B) +[\d.]+% +[\d.]+% +~[\d.]+ \w+ +(~[\d,]+|0) ")
                 self.assertNotIn("~0 ", line)
 

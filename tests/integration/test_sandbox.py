@@ -1,4 +1,6 @@
 """Programs in a seccomp sandbox that kills them at unexpected system calls."""
+import signal
+
 from allotest import ALLO
 from recordings import CaptureTest, built
 
@@ -46,3 +48,23 @@ class Sandbox(CaptureTest):
         """The recording exceeds the space that would be reserved otherwise: its children are recorded, too."""
         _, summary = self.check("loose")
         self.assertEqual(summary["events"], EVENTS + 2)
+
+
+class Unnoticed(CaptureTest):
+    """doc/cpp.md, "What recording changes": filters that libc does not see."""
+
+    def record_in(self, way):
+        program = built("sandboxed.c")
+        self.assertEqual(self.must(program, way), "done\n")
+        return self.run_program(ALLO, "run", "-o", "found.allo", "-f", "--", program, way)
+
+    def test_it_may_kill_the_program_and_the_recording_is_complete_up_to_there(self):
+        done = self.record_in("unseen")
+        self.assertEqual(done.returncode, -signal.SIGSYS, done.stderr)
+        self.allo("verify", "found.allo")
+        self.assertEqual(self.allo_json("summary", self.tmp / "found.allo")["events"], 2)
+
+    def test_it_may_end_the_recording_and_the_report_says_so(self):
+        done = self.record_in("refusing")
+        self.assertEqual((done.returncode, done.stdout), (0, b"done\n"), done.stderr)
+        self.assertIn("note: the recording ends before the program", done.stderr.decode())

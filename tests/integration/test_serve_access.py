@@ -1,5 +1,6 @@
 """Who may ask `allo serve`, and requests that are made to deceive or to block it."""
 import base64
+import html
 import re
 import urllib.request
 
@@ -49,6 +50,19 @@ class Tokens(AccessTest):
                 headers={"Authorization": basic("allo", token)}), timeout=HANG) as answer:
             self.assertEqual(answer.status, 200)
         self.assertNotIn(token, self.serve(makes_token=True).url)
+
+    def test_the_index_links_to_the_page_with_the_token(self):
+        """The page cannot know the token otherwise.  All other links send it as the index did."""
+        token = "a<b&c-0123456789abcd"
+        server = self.serve(token=token)
+        status, _, index = server.ask("/")
+        links = [html.unescape(link) for link in re.findall(r'href="([^"]*)"', index.decode())]
+        self.assertEqual(status, 200)
+        self.assertEqual([link for link in links if "#" in link], [f"/view?pid={self.redis.pid}#k={token}"])
+        server.token = None
+        self.assertEqual(server.status("/"), 401)
+        _, _, index = self.serve().ask("/")
+        self.assertIn(f'"/view?pid={self.redis.pid}"', index.decode())
 
     def test_recordings_are_switched_with_a_token_only(self):
         server = self.serve()

@@ -133,6 +133,26 @@ class Stripped(Test):
         # Otherwise pprof does not look for better ones.
         self.assertFalse(module.get("has_functions"))
 
+    def test_an_exported_function_far_away_shows_the_next_one(self):
+        """As ngx_spawn_process(), which calls all code of a worker."""
+        source = self.file("far.c", """
+            #include <stdlib.h>
+            static void *volatile kept;
+            #define HIDDEN static __attribute__((noinline)) void
+            HIDDEN inner(void) { kept = malloc(1009); }
+            HIDDEN middle(void) { inner(); kept = 0; }
+            HIDDEN outer(void) { middle(); kept = 0; }
+            __attribute__((noinline)) void near(void) { middle(); kept = 0; }
+            __attribute__((noinline)) void far(void) { outer(); kept = 0; }
+            int main(void) { near(); far(); }
+            """)
+        self.must("gcc", "-O1", "-fno-optimize-sibling-calls", "-rdynamic", source, "-o", self.program)
+        address = next(line.split()[0] for line in self.must("nm", "prog").splitlines() if line.endswith(" outer"))
+        self.must("strip", self.program)
+        rows = {row["name"]: row.get("via") for row in self.allo_json("top", "-M", "total", self.record())["rows"]}
+        self.assertEqual((rows["near"], rows["far"]), (None, f"prog+{int(address, 16):#x}"))
+        self.assertIn("\nprog is stripped: its functions have no names (compile it with -g)\n", self.allo("prog.allo"))
+
     def test_stored_offsets_stay_until_there_are_names(self):
         recording = self.record()
         self.allo("symbolize", recording)

@@ -1,5 +1,6 @@
 """Flame graphs as files: their boxes, and a size that stays small for every profile.  How they look
 and behave in a browser is tests/browser's business."""
+import json
 import os
 import re
 import xml.etree.ElementTree
@@ -122,6 +123,35 @@ class Svg(Test):
         path = self.draw(self.file("wide.folded", stacks))
         self.assertLess(path.stat().st_size, 6_000_000)
         self.assertGreater(len(self.boxes(path)), 1000)
+
+    def test_each_other_metric_takes_a_sixth_of_the_file_at_most(self):
+        for path, metric in ((GOLDEN / "dhat" / "valgrind-cpp.json", "peak_bytes"),
+                             (GOLDEN / "allo" / "server.allo", "peak_bytes"), (self.varied(), "peak_bytes")):
+            alone = self.draw(path, "-M", metric).stat().st_size
+            self.assertNotIn('id="metrics"', (self.tmp / "flame.svg").read_text())
+            text = self.draw(path).read_text()
+            count = text.count("<metric ")
+            self.assertGreater(count, 2)
+            self.assertLess(len(text.encode()) - alone, alone * count / 6, path)
+
+    def varied(self):
+        """A profile of 3,000 stacks, with numbers that say little about each other."""
+        points = [{"tb": 7919 * i % 10007 + 1, "tbk": 1, "tl": 1, "mb": 1, "mbk": 1, "gb": 31 * i % 997 + 1, "gbk": 1,
+                   "eb": i * i % 13 * 10, "ebk": 1 if i * i % 13 else 0, "fs": [i + 1, 3001 + i % 60, 3100]}
+                  for i in range(3000)]
+        frames = ["[root]"] + [f"0x{i:X}: function_{i} (file_{i % 50}.c:{i})" for i in range(1, 3101)]
+        return self.file("varied.json", json.dumps({
+            "dhatFileVersion": 2, "mode": "heap", "verb": "Allocated", "bklt": True, "bkacc": False, "tu": "instrs",
+            "Mtu": "Minstr", "tuth": 500, "cmd": "./varied", "pid": 1, "te": 100, "tg": 50, "pps": points, "ftbl": frames}))
+
+    def test_lists_of_metrics_stay_small_for_all_names(self):
+        points = [{"tb": 10, "tbk": 1, "tl": 1, "mb": 10, "mbk": 1, "gb": 10 if i % 2 else 0, "gbk": i % 2,
+                   "eb": 0 if i % 2 else 10, "ebk": 1 - i % 2, "fs": [i + 1]} for i in range(8000)]
+        frames = ["[root]"] + [f"0x{i:X}: {'n' * 1500}{i} (x.c:1)" for i in range(1, 8001)]
+        path = self.draw(self.file("names.json", json.dumps({
+            "dhatFileVersion": 2, "mode": "heap", "verb": "Allocated", "bklt": True, "bkacc": False, "tu": "instrs",
+            "Mtu": "Minstr", "tuth": 500, "cmd": "./names", "pid": 1, "te": 100, "tg": 50, "pps": points, "ftbl": frames})))
+        self.assertLess(path.stat().st_size, 12_000_000)
 
     def test_markup_in_names_is_text(self):
         path = self.draw(self.file("odd.folded", b"a<b>&\"c'd\x01\xff]]> 5\n"))

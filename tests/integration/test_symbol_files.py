@@ -216,7 +216,8 @@ class Jit(FilesTest):
         start, size = lines.splitlines()[-1].split()[:2]
         for name, shown in (("JS:~f app.js:1", "JS:f app.js:1"), ("JS:^f app.js:1", "JS:f app.js:1"),
                             ("JS:*f app.js:1", "JS:f app.js:1"), ("LazyCompile:*f app.js", "LazyCompile:f app.js"),
-                            ("Eval:~x", "Eval:~x"), ("JS:~", "JS:~")):
+                            ("Eval:~x", "Eval:~x"), ("JS:~", "JS:~"),
+                            ("JS:~ /srv/app.js:1:1", "JS:(anonymous) /srv/app.js:1:1")):
             for line in (f"{start} {size} {name}\n", f"0x{start} 0x{size} {name}\n"):
                 self.map.write_text(line)
                 names = {row["name"] for row in self.allo_json("top", "-M", "end", self.recording)["rows"]}
@@ -325,6 +326,17 @@ class Cache(FilesTest):
         _, recording, _ = self.recorded()
         self.file("cache", "not a folder")
         self.assertEqual(self.named(recording), self.named(recording, env=ENVIRONMENT))
+
+    def test_a_home_that_does_not_exist_is_not_made(self):
+        _, recording, _ = self.recorded()
+        home = self.tmp / "home"
+        env = {key: value for key, value in {**ENVIRONMENT, "HOME": str(home)}.items() if key != "ALLO_NO_CACHE"}
+        env.pop("XDG_CACHE_HOME", None)
+        self.named(recording, env=env)
+        self.assertFalse(home.exists())
+        home.mkdir()
+        self.named(recording, env=env)
+        self.assertTrue((home / ".cache" / "allotrope").is_dir())
 
     def test_it_does_not_grow_for_ever(self):
         program, recording, _ = self.recorded()

@@ -3,6 +3,7 @@ import os
 import pathlib
 import random
 import re
+import shutil
 import subprocess
 
 from allotest import ALLO, ENVIRONMENT, IS_ROOT
@@ -68,9 +69,9 @@ class SymbolsTest(CaptureTest):
         found = self.frames(self.profile(self.record(program)), program)
         theirs = self.addr2line(debug or program, sorted(found))
         for address, calls in found.items():
-            # A function of an unnamed namespace has its whole name in the symbol table alone.
+            # addr2line leaves out the namespace around a function without a linker name.
             name, place = theirs[address][-1]
-            if f"::{name}(" in calls[-1][0]:
+            if calls[-1][0].endswith(f"::{name}"):
                 theirs[address][-1] = (calls[-1][0], place)
             self.assertEqual(calls, theirs[address], hex(address))
         return found
@@ -118,7 +119,7 @@ class Lines(SymbolsTest):
         names = self.names(self.check(self.build(GXX, "-g")))
         self.assertTrue(any(calls[-1] == "shapes::Grid<double>::grow(unsigned long)" and len(calls) > 2
                             for calls in names), names)
-        self.assertTrue(any(calls[-1] == "shapes::(anonymous namespace)::hidden(int)" for calls in names), names)
+        self.assertTrue(any(calls[-1] == "shapes::(anonymous namespace)::hidden" for calls in names), names)
 
     def test_a_library_linked_into_its_folder(self):
         library = self.build(GCC, "-g", "-fPIC", "-shared", "-Dmain=go", name="libgo.so")
@@ -168,8 +169,8 @@ class Names(SymbolsTest):
 
     def test_commands_show_names(self):
         recording = self.record(self.build(GCC, "-g"))
-        for command in ("top", "tree"):
-            self.assertIn("allocate_inlined", self.allo(command, recording))
+        for command in (["top", "-n", "0"], ["tree"]):
+            self.assertIn("allocate_inlined", self.allo(*command, recording))
         other = self.record(self.build(GXX, "-g", name="other"))
         self.assertIn("allocate_static", self.allo("diff", other, recording))
 
@@ -178,6 +179,80 @@ class Names(SymbolsTest):
         once, twice = self.allo_json("top", recording), self.allo_json("top", recording, recording)
         self.assertEqual([(row["name"], 2 * row["self"]) for row in once["rows"]],
                          [(row["name"], row["self"]) for row in twice["rows"]])
+
+
+# Compilers give linker names to none of the functions that allocate.
+NAMELESS = """
+#include <functional>
+#include <cstdlib>
+static void *volatile kept;
+#define APART __attribute__((noinline))
+namespace app {
+static APART void *burst() { return kept = malloc(1001); }
+namespace { APART void *hidden() { return kept = malloc(1002); } }
+namespace { struct Pool { APART void *take() { return kept = malloc(1003); } }; }
+struct Cache {
+    template <class T> APART void *fill(T make) { return make(); }
+    APART void *own();
+};
+void *Cache::own() { return fill([] { return kept = malloc(1004); }); }
+}
+int main()
+{
+    app::Cache cache;
+    struct Local { APART void *take() { return kept = malloc(1005); } } local;
+    app::burst(); app::hidden(); app::Pool().take(); cache.own(); local.take();
+}
+"""
+
+
+class NamesOfCpp(SymbolsTest):
+    def callers(self, *compiler):
+        """{size: function} of the callers of malloc, without parameters and const."""
+        program = self.build([*compiler, "-std=c++17", self.file("nameless.cpp", NAMELESS)])
+        leaks = self.allo_json("leaks", "-n", 0, "--keep-allocator", self.record(program))["leaks"]
+        found = {leak["total"]: [frame["name"] for frame in leak["frames"]] for leak in leaks}
+        return {size: re.sub(r"\(int\)|\(\)| const|#1|'lambda'", "", next(name for name in names if "malloc" not in name))
+                for size, names in found.items() if 1000 < size < 1006}
+
+    def test_functions_without_linker_names_have_their_namespaces_and_classes(self):
+        for compiler in (["g++", "-g", "-O0"], ["g++", "-g", "-O2"], ["clang++", "-g", "-O2"], ["g++", "-g", "-O2", "-gdwarf-4"]):
+            with self.subTest(compiler):
+                if not shutil.which(compiler[0]):
+                    self.skipTest(f"{compiler[0]} is not installed")
+                found = self.callers(*compiler)
+                found[1004] = re.sub(r"\{lambda\}|\$_\d+|\{lambda", "{lambda}", found[1004]).replace("}}", "}")
+                self.assertEqual(found, {1001: "app::burst", 1002: "app::(anonymous namespace)::hidden",
+                                         1003: "app::(anonymous namespace)::Pool::take",
+                                         1004: "app::Cache::own::{lambda}::operator", 1005: "main::Local::take"})
+
+    def test_inlined_functions_have_them_too(self):
+        """Inlined functions have no symbol, either."""
+        source = self.file("inlined.cpp", "#include <cstdlib>\nvoid *volatile kept;\nnamespace app { static inline __attribute__((always_inline)) "
+                           "void fill() { kept = malloc(1006); } }\nint main() { app::fill(); }\n")
+        leaks = self.allo_json("leaks", self.record(self.build(["g++", "-g", "-O2", source])))["leaks"]
+        frames, = [leak["frames"] for leak in leaks if leak["total"] == 1006]
+        self.assertEqual([frame["name"] for frame in frames][-5:-3], ["app::fill", "main"])
+
+    def test_all_copies_of_a_function_have_one_name(self):
+        """Inlined or not, with and without optimization; only the copy that is not inlined has a symbol."""
+        source = self.file("copies.cpp", "#include <cstdlib>\nvoid *volatile kept;\nnamespace {\nvoid grab(int n) { kept = malloc(1000 + n); }\n}\n"
+                           "int main() { grab(7); void (*volatile call)(int) = grab; call(8); }\n")
+        recordings = []
+        for level in ("-O0", "-O2"):
+            program = self.build(["g++", "-g", level, source], name=f"copies{level}")
+            recordings.append(self.record(program))
+            rows = self.allo_json("top", "--by", "leaf", "-M", "leaked", recordings[-1])["rows"]
+            found = [(row["name"], row["self_blocks"]) for row in rows if "grab" in row["name"]]
+            self.assertEqual(found, [("(anonymous namespace)::grab", 2)], level)
+        self.assertIn("nothing has changed", self.allo("diff", *recordings))
+
+    def test_c_functions_stay_as_they_are(self):
+        source = self.file("plain.c", "#include <stdlib.h>\nvoid *volatile kept;\nstatic __attribute__((noinline)) void fill(void) "
+                           "{ kept = malloc(1007); }\nint main(void) { fill(); return kept == NULL; }\n")
+        leaks = self.allo_json("leaks", self.record(self.build(["gcc", "-g", "-O1", source])))["leaks"]
+        frames, = [leak["frames"] for leak in leaks if leak["total"] == 1007]
+        self.assertIn("fill", [frame["name"] for frame in frames])
 
 
 class DebugFiles(SymbolsTest):

@@ -7,10 +7,27 @@ import sys
 import unicodedata
 
 from allotest import ALLO, GOLDEN, Test, wait_until
+from recordings import CaptureTest
 from terminal import on_terminal
 
 ENV = {"PAGER": "cat", "TERM": "xterm", "LC_ALL": "C.UTF-8"}
 HEAP = GOLDEN / "dhat" / "valgrind-heap.json"
+
+# Functions with names that no line has room for.
+LONG = """
+#include <stdlib.h>
+#define NAME(part) part##_that_has_a_name_of_more_than_eighty_characters_which_no_line_of_a_terminal_has_room_for
+static void *volatile kept;
+__attribute__((noinline)) void *NAME(allocate)(int size) { return kept = malloc(size); }
+__attribute__((noinline)) void *NAME(burst)(int size) { void *more = NAME(allocate)(size); *(volatile char *)more = 1; return more; }
+int main(int count, char **words) {
+    void *all[200];
+    for (int i = 0; i < 200; i++) all[i] = NAME(burst)(100000);
+    for (int i = 1; i < 200; i++) free(all[i]);
+    for (int i = 0; i < 200; i++) free(NAME(burst)(1));
+    return 0;
+}
+"""
 
 CPP = """
 #include <cstdio>
@@ -94,6 +111,10 @@ class Width(Test):
     def recordings(self):
         for number, command in enumerate(self.programs()):
             yield self.recorded(f"{number}.allo", *command)
+        folder = self.tmp / ("folder_with_a_long_name_" * 4)
+        folder.mkdir()
+        self.must("gcc", "-O1", "-w", self.file("long.c", LONG), "-o", folder / "long")
+        yield self.recorded("long.allo", folder / "long")
         yield GOLDEN / "dhat" / "dhat-rs-heap.json"
         yield GOLDEN / "dhat" / "valgrind-cpp.json"
 
@@ -101,19 +122,26 @@ class Width(Test):
         status, text = on_terminal(ALLO, *arguments, env={**ENV, "NO_COLOR": "1"}, cwd=self.tmp)
         self.assertIn(status, (0, 3), text)
         for line in text.splitlines():
-            # A path in a message or a command is not broken.
-            if str(GOLDEN) not in line:
+            # A path, or an argument of a command to copy, is not broken.
+            if str(GOLDEN) not in line and not line.startswith("  program   /") and len(line.split()) > 1:
                 self.assertLessEqual(columns_of(line), 80, (arguments, line))
         return text
 
     def test_no_line_is_longer_than_80_columns(self):
         for path in self.recordings():
             for command in (["summary"], ["top"], ["top", "--by", "site"], ["tree"], ["tree", "--invert"], ["leaks"],
-                            ["hist"], ["peek", "main"], ["diff", HEAP],
-                            ["budget", "--max-peak", "1K", "--max-leaks", "0"]):
+                            ["hist"], ["hist", "--by", "size"], ["peek", "main"], ["diff", HEAP],
+                            ["budget", "--max-peak", "1K", "--max-leaks", "0"], ["info"], ["findings"],
+                            ["list", "main"]):
                 self.assert_fits(*command, path)
             if str(path).endswith(".allo"):
                 self.assert_fits("threads", path)
+                for by in ("function", "site", "thread"):
+                    self.assert_fits("timeline", "--by", by, path)
+
+    def test_tables_of_words_fit(self):
+        for command in (["formats"], ["sql", HEAP, ".schema"], ["sql", HEAP, ".reports"], ["sql", HEAP, ".tables"]):
+            self.assert_fits(*command)
 
     def test_the_ledger_fits(self):
         for command in self.programs():
@@ -142,7 +170,7 @@ class Width(Test):
                 process.kill()
 
 
-class Colours(Test):
+class Colours(CaptureTest):
     def painted(self, *arguments, status=0):
         found, text = on_terminal(ALLO, *arguments, env=ENV)
         self.assertEqual(found, status, text)
@@ -155,6 +183,14 @@ class Colours(Test):
         for colour, name in ((31, "grows"), (32, "shrinks"), (31, "comes"), (32, "goes")):
             line = next(line for line in text.splitlines() if name in line)
             self.assertRegex(line, rf"\033\[{colour}m[+-]\d+\033\[0m", name)
+
+    def test_own_code_is_bold_and_libraries_are_dim_over_time(self):
+        self.must("g++", "-g", "-O1", self.file("service.cpp", CPP), "-o", "service", "-lpthread")
+        self.allo("run", "-q", "-o", "service.allo", "./service")
+        for by in ("function", "site"):
+            text = self.painted("timeline", "--by", by, self.tmp / "service.allo")
+            self.assertRegex(text, r"\033\[1mopen_session\b.*\033\[0m")
+            self.assertRegex(text, r"[▁-█] *\033\[2m\S.*\033\[0m")
 
     def test_a_broken_limit_is_red(self):
         self.assertRegex(self.painted("budget", "--max-peak", "1K", "--max-leaks", "1G", HEAP, status=3),

@@ -44,6 +44,23 @@ class Gap:
         return f"{self.kind} of {self.ns / MS} ms after {self.rush} blocks"
 
 
+class Round:
+    """A pause between a free and an allocation, by the clock of hidden.c."""
+
+    def __init__(self, line):
+        freed, made, self.kind, hidden, *clock = line.split()
+        self.freed, self.made, self.hidden = int(freed), int(made), int(hidden)
+        before_free, after_free, before_malloc, after_malloc = map(int, clock)
+        self.least, self.most = before_malloc - after_free, after_malloc - before_free
+
+    def is_wrong(self, found):
+        """The program may have been interrupted anywhere, but `least` and `most` enclose the pause."""
+        ns = found[self.made][0] - found[self.freed][1]
+        error = SLEEP_ERROR if self.kind == "sleep" else COMPUTING_ERROR
+        # Of a computation of 0.5 ms before a computation, some may be added.
+        return not self.least - error <= ns <= self.most + min(error, self.hidden // 2 or error)
+
+
 class Times(CaptureTest):
     def accuracy(self, path):
         return self.allo_json("info", path)["recording"]["time"]
@@ -104,8 +121,34 @@ class Times(CaptureTest):
     def test_gaps_of_one_thread_have_their_length(self):
         accuracy = self.check(*self.recorded())
         if accuracy != UNSAVED:
+            del accuracy["unsure_sleeps"]
             self.assertEqual(accuracy, {"exact": False, "sleep_error_ns": SLEEP_ERROR, "computing_error_ns":
                                         round(time.clock_getres(CLOCK_MONOTONIC_COARSE) * 1e9)})
+
+    def rounds(self, threads, *lengths):
+        """Runs hidden.c; returns all rounds, the wrong ones, and the number of unsure sleeps."""
+        path = self.tmp / "hidden.allo"
+        said = self.allo("run", "-q", "-f", "-o", path, "--", built("hidden.c"), threads, *lengths)
+        rounds = [Round(line) for line in said.splitlines()]
+        self.assertEqual(len(rounds), threads * len(lengths) * 2 * 12)
+        found = self.lives(path, rounds[0].freed, rounds[-1].made)
+        wrong = [each for each in rounds if each.is_wrong(found)]
+        return rounds, wrong, self.accuracy(path).get("unsure_sleeps", 0), path
+
+    def test_a_computation_is_added_to_the_next_pause_about_once(self):
+        rounds, wrong, unsure, path = self.rounds(1, 500, 1000, 3000)
+        self.assertLessEqual(len(wrong), len(rounds) // 10, [(each.kind, each.hidden) for each in wrong])
+        # No sleep is wrong without being counted.
+        self.assertLessEqual(sum(each.kind == "sleep" for each in wrong), unsure)
+        if unsure:
+            self.assertRegex(self.allo("info", path), rf"; {unsure} sleeps? may include up to [\d.]+ ms of computing")
+
+    def test_a_computation_in_one_of_two_threads_is_timed(self):
+        self.assertEqual(self.rounds(2, 500, 3000)[1], [])
+
+    def test_a_sleep_after_a_rush_is_sure(self):
+        # Interrupts may count as computing of the thread.
+        self.assertLessEqual(self.rounds(1, 0)[2], 6)
 
     def test_gaps_in_a_raw_recording_have_their_length(self):
         self.check(*self.recorded("--raw"))
@@ -123,6 +166,12 @@ class Times(CaptureTest):
         path, said = self.recorded(env=env)
         self.assertEqual(self.check(path, said), UNSAVED)
         self.assertIn("times within 40 us", self.allo("info", path))
+
+    def test_with_a_kernel_that_does_not_show_sleeps_every_event_reads_the_clock(self):
+        path = self.tmp / "odd.allo"
+        env = preloaded(path)
+        env["LD_PRELOAD"] += f":{preloaded_library('odd_rseq.c')}"
+        self.assertEqual(self.check(path, self.must(built("clocks.c"), env=env)), UNSAVED)
 
     def with_odd_clock(self, kind):
         path = self.tmp / f"{kind}.allo"

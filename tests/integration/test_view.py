@@ -3,6 +3,7 @@
 One server answers all requests about a file, so a reply must not depend on those before it.
 """
 import collections
+import itertools
 import json
 import random
 import shutil
@@ -211,6 +212,7 @@ class Sums(ViewTest):
         names = file.names()
         paths = self.check_tree(file, question, names)
         self.check_inverted(file, question, paths, names)
+        self.check_ages(file, question)
         self.check_left_out(file, question, paths)
         for by in ("function", "site", "file", "module", "address", "leaf"):
             self.check_table(file, question, by, names)
@@ -255,6 +257,21 @@ class Sums(ViewTest):
         self.assertEqual(with_values({path: (0, total) for path, (_, total) in up.items()}),
                          {path: (0, total) for path, (_, total) in inverted(paths).items()})
         self.assertEqual(self.named(up, names), self.nodes(file, question, "-i"))
+
+    def check_ages(self, file, question):
+        """The average age of a node's blocks: two sums of its own."""
+        reply = file.ask("tree", **question.sums, least=0, age=True)
+        self.assertNotIn("age", file.ask("tree", **question.sums).columns)
+        if not {"lifetime", "alloc_blocks"} <= set(file.metrics):
+            self.assertNotIn("age", reply.columns)
+            return
+        lives, blocks = (file.paths(**{**question.sums, "metric": metric}) for metric in ("lifetime", "alloc_blocks"))
+        path = []
+        for call, depth, age in reply.rows("call", "depth", "age"):
+            path = [*path[:depth - 1], call] if depth else []
+            count = blocks.get(tuple(path), (0, 0))[1]
+            expected = lives[tuple(path)][1] / count if count else -1
+            self.assertLessEqual(abs(age - expected), 1e-12 * abs(expected), path)
 
     def check_left_out(self, file, question, paths):
         """Children, the rest that is left out, and the node itself are its total."""
@@ -368,6 +385,134 @@ class Sums(ViewTest):
             self.assertEqual(part["value"], theirs["sum"])
 
 
+PRESETS = ("total-bytes", "total-blocks", "tiny", "short-lived", "unused-bytes", "unused-blocks", "low-access-bytes",
+           "low-access-blocks", "peak-bytes", "end-bytes", "reads", "high-reads", "writes", "high-writes")
+# Columns of the ask "dhat", and the metrics that they may show.
+DHAT_FIELDS = {"total_bytes": ("alloc_bytes", "copy_bytes", "units", "samples"), "total_blocks": ("alloc_blocks",
+               "copy_blocks", "events"), "lifetime": ("lifetime",), "peak_bytes": ("peak_bytes",),
+               "peak_blocks": ("peak_blocks",), "end_bytes": ("end_bytes", "live_bytes"),
+               "end_blocks": ("end_blocks", "live_blocks"), "read_bytes": ("read_bytes",),
+               "write_bytes": ("write_bytes",)}
+DHAT_COLUMNS = ("number", "of", "children", "points", "significant", "merged", "first_call", "calls")
+DHAT_FILES = ("dhat/valgrind-heap.json", "dhat/valgrind-cpp.json", "dhat/dhat-rs-heap.json", "pprof/go-heap.pb.gz",
+              "heaptrack/demo.zst", "folded/dhat-total-bytes.folded")
+
+
+class Presets(ViewTest):
+    """The tree of DHAT's viewer is that of `allo tree --dhat`."""
+
+    def test_of_recordings(self):
+        self.each_question(self.recordings(), self.check, 3)
+
+    def test_of_profiles(self):
+        self.each_question([GOLDEN / name for name in DHAT_FILES], self.check, 3)
+
+    def check(self, file, question, luck):
+        names = file.names()
+        for preset in file.open["presets"]:
+            theirs = self.command(file, question, "tree", "--dhat", "--sort", preset)
+            reply = file.ask("dhat", **question.members, preset=preset)
+            self.assertEqual((reply["preset"], reply["min_percent"]), (preset, theirs["min_percent"]))
+            is_filtered = question.filters != ["full"]  # the command then shows no accesses
+            self.assertEqual([node[:9 if is_filtered else 10] for node in self.nodes(reply, names)],
+                             [self.node(node)[:9 if is_filtered else 10] for node in theirs["nodes"]], preset)
+        missing = luck.choice([name for name in PRESETS if name not in file.open["presets"]] or ["nonsense"])
+        self.assertEqual(file.server.ask("dhat", preset=missing).error["code"], "usage")
+
+    def nodes(self, reply, names):
+        parents, found = [], []
+        runs = iter(reply.rows("run_length", "run_count") if "runs" in reply.columns else ())
+        accesses = [[next(runs) for _ in range(count)] for count in reply.columns.get("runs", ())]
+        for row, (number, of, children, points, significant, merged, first, count) in enumerate(
+                reply.rows(*DHAT_COLUMNS)):
+            depth = reply["depth"][row]
+            parents[depth:] = [row]
+            calls = zip(reply["call"][first:first + count], reply["line"][first:first + count])
+            values = {field: reply[field][row] for field in DHAT_FIELDS if field in reply.columns}
+            found.append((parents[depth - 1] if depth else None, number, of, children, points, bool(significant), merged,
+                          [(*names[call], line) for call, line in calls], values, accesses[row] if accesses else []))
+        self.assertEqual(list(runs), [])
+        return found
+
+    def node(self, node):
+        values = {field: node["values"][name] for field, all_names in DHAT_FIELDS.items() for name in all_names
+                  if name in node["values"]}
+        return (node.get("parent"), node["number"], node["of"], node["children"], node["points"], node["significant"],
+                node.get("merged", 0), [(call["name"], call["file"], call["line"]) for call in node["calls"]], values,
+                [tuple(run) for run in node.get("accesses", [])])
+
+    def test_all_14_are_offered_for_dhat_files(self):
+        file = Viewed(self, GOLDEN / "dhat" / "valgrind-heap.json")
+        self.assertEqual(tuple(file.open["presets"]), PRESETS)
+
+    def test_accesses_by_byte_are_those_of_the_file(self):
+        path = GOLDEN / "dhat" / "valgrind-heap.json"
+        points = [point["acc"] for point in json.loads(path.read_text())["pps"] if "acc" in point]
+        file = Viewed(self, path)
+        nodes = self.nodes(file.ask("dhat", least=0, filters=["full"]), file.names())
+        expected = {tuple(itertools.chain(*(-length * [count] for length, count in zip(runs[::2], runs[1::2]))))
+                    for runs in points}
+        self.assertEqual({tuple(itertools.chain(*(int(length) * [count] for length, count in node[-1])))
+                          for node in nodes if node[-1]}, expected)
+
+    def test_joined_points_have_no_accesses(self):
+        dhat = json.loads((GOLDEN / "dhat" / "valgrind-heap.json").read_text())
+        point = next(point for point in dhat["pps"] if "acc" in point)
+        dhat["ftbl"] += ["0x1: one (a.c:1)", "0x2: two (a.c:2)", "0x3: root (a.c:3)"]
+        dhat["pps"] = [{**point, "fs": [len(dhat["ftbl"]) - 3 + number, len(dhat["ftbl"]) - 1]} for number in (0, 1)]
+        file = Viewed(self, self.file("joined.json", json.dumps(dhat)))
+        for filters, runs in ((["full"], 2), (["full", "hide:fn:=one"], 2), (["full", "show:fn:=root"], 0)):
+            reply = file.ask("dhat", least=0, filters=filters)
+            self.assertEqual(sum(count > 0 for count in reply.columns.get("runs", ())), runs, filters)
+
+    def test_recordings_offer_those_without_accesses(self):
+        file = Viewed(self, GOLDEN / "allo" / "server.allo")
+        self.assertEqual(file.open["presets"], ["total-bytes", "total-blocks", "tiny", "short-lived", "peak-bytes",
+                                                "end-bytes"])
+
+    def test_every_remainder_opens_until_there_is_none(self):
+        self.each_file([GOLDEN / "dhat" / "valgrind-heap.json", GOLDEN / "allo" / "server.allo"], self.check_remainders)
+
+    def check_remainders(self, file):
+        """Nodes, sums and points stay the same while merged nodes become single ones."""
+        for preset in file.open["presets"]:
+            asked = {"preset": preset, "filters": ["full"]}
+            opened, reply = [], file.ask("dhat", **asked)
+            while any(reply["merged"]):
+                row = next(row for row, merged in enumerate(reply["merged"]) if merged)
+                parent = max(above for above in range(row) if reply["depth"][above] == reply["depth"][row] - 1)
+                merged, siblings = reply["merged"][row], reply["children"][parent]
+                opened += [reply["point"][parent], reply["depth"][parent]]
+                reply = file.ask("dhat", **asked, open=opened)
+                again = next(row for row, place in enumerate(reply.rows("point", "depth")) if place == tuple(opened[-2:]))
+                self.assertEqual(reply["children"][again], siblings - 1 + merged, (preset, opened))
+            plain = {"read_bytes": "reads", "write_bytes": "writes"}.get(reply["key"], reply["key"].replace("_", "-"))
+            whole = file.ask("dhat", preset=plain, least=0, filters=["full"])
+            self.assertEqual(reply["points"][0], whole["points"][0])
+            self.assertEqual(sum(count == 0 for count in reply["children"]),
+                             sum(count == 0 for count in whole["children"]))
+
+    def test_a_threshold_is_a_share(self):
+        file = Viewed(self, GOLDEN / "dhat" / "valgrind-cpp.json")
+        for least in (0, 0.002, 0.3):
+            theirs = self.allo_json("tree", "--dhat", "--sort", "peak-bytes", "--min", 100 * least, "-q", file.path)
+            reply = file.ask("dhat", preset="peak-bytes", least=least, filters=["full"])
+            self.assertEqual(self.nodes(reply, file.names()), [self.node(node) for node in theirs["nodes"]])
+
+    def test_a_search_marks_nodes_and_the_way_to_them(self):
+        file = Viewed(self, GOLDEN / "dhat" / "valgrind-cpp.json")
+        names = file.names()
+        text = next(name for name, _ in names if name.startswith("main"))[:4]
+        reply = file.ask("dhat", preset="total-bytes", search=f"fn:{text}")
+        nodes = self.nodes(reply, names)
+        found = [any(text in name for name, *_ in node[7]) for node in nodes]
+        self.assertEqual([match & 1 for match in reply["match"]], found)
+        self.assertEqual(reply["matches"], sum(found))
+        self.assertGreater(reply["matches"], 0)
+        above = {node[0] for node, is_match in zip(nodes, reply["match"]) if is_match} - {None}
+        self.assertEqual({row for row, match in enumerate(reply["match"]) if match & 2}, above)
+
+
 class Compared(ViewTest):
     def test_two_ranges_are_two_tables(self):
         """The values before are those of a request about the base alone."""
@@ -401,6 +546,19 @@ class Compared(ViewTest):
         self.assertEqual(reply["before_total"][0], before["total"][0])
         self.assertEqual(sum(reply["before_self"]), sum(before["self"]))
         self.assertEqual(sum(reply["self"]), reply["total"][0])
+
+    def test_several_metrics_are_several_tables(self):
+        """A function may have no value of one of them."""
+        self.each_question(self.recordings(), self.check_metrics, 2)
+
+    def check_metrics(self, file, question, luck):
+        whole = {**question.members, "by": "site", "most": 1000000, "metric": question.metric}
+        together = file.ask("table", **whole, metrics=file.metrics)
+        for metric in file.metrics:
+            columns = ("name", "place", f"self.{metric}", f"total.{metric}")
+            alone = file.ask("table", **{**whole, "metric": metric})
+            self.assertEqual(sorted(row for row in together.rows(*columns) if any(row[2:])),
+                             sorted(row for row in alone.rows(*columns) if any(row[2:])), metric)
 
     def test_a_profile_without_times_has_no_base(self):
         file = Viewed(self, GOLDEN / PROFILES[0])
@@ -494,10 +652,34 @@ class Single(ViewTest):
             (leak["total"], leak.get("total_blocks", 0), leak.get("kind"), leak.get("first_ns", -1),
              leak.get("last_ns", -1), leak.get("births", [0] * 10), [frame["name"] for frame in leak["frames"]])
             for leak in theirs["leaks"]), key=str))
+        # JSON has ten digits.
+        for growth, expected in zip(sorted(reply["growth"]), sorted(leak.get("growth", 0) for leak in theirs["leaks"])):
+            self.assertAlmostEqual(growth, expected, delta=abs(expected) * 1e-8)
         self.assertEqual(file.ask("leaks", **question.members, most=1, offset=1)["stack"], reply["stack"][1:2])
         for kind in ("start", "growing", "later", "runtime"):
             part = file.ask("leaks", **question.members, kinds=[kind], most=1000000)
             self.assertEqual(part["rows"], sum(row[2] == kind for row in ours))
+
+    def test_suppressed_leaks(self):
+        """Patterns hide the same stacks as a file of `allo leaks --suppressions`."""
+        self.each_question(self.recordings(), self.check_suppressed, 3)
+        self.each_question([GOLDEN / name for name in LEAKY_PROFILES], self.check_suppressed, 2)
+
+    def check_suppressed(self, file, question, luck):
+        known = [name for name, _ in file.names() if name and not set(name) & set("*$\n")] or ["main"]
+        patterns = [f"^{luck.choice(known)}$", luck.choice(known)[:2], "nothing has this name"]
+        path = self.file("some.supp", "".join(f"leak:{pattern}\n" for pattern in patterns))
+        theirs = self.command(file, question, "leaks", "-n", 0, "--suppressions", path)
+        members = {**question.members, "filters": question.filters + [f"suppress:{text}" for text in patterns]}
+        reply = file.ask("leaks", **members, most=1000000)
+        self.assertEqual(tuple(reply.head[name] for name in ("rows", "bytes", "blocks")),
+                         (theirs["leak_count"], theirs["sum"], theirs.get("sum_blocks", 0)))
+        self.assertEqual(sorted(reply.columns["bytes"]), sorted(leak["total"] for leak in theirs["leaks"]))
+        self.assertEqual(reply.rows("suppressed", "suppressed_bytes", "suppressed_blocks", "suppressed_stacks"),
+                         [(found["pattern"], found["hidden"], found.get("hidden_blocks", 0), found["stacks"])
+                          for found in theirs["suppressions"]])
+        for stack in reply["stack"]:
+            file.ask("stack", **members, stack=stack)
 
     def test_threads(self):
         self.each_question(self.plain_recordings(), self.check_threads)
@@ -538,6 +720,12 @@ class Single(ViewTest):
         self.assertEqual(sorted(ours), sorted((row["number"], row["alloc_ns"], row.get("free_ns", -1), row["size"],
                                                row["tid"], row.get("free_tid", 0)) for row in theirs))
         self.check_block_order(file, question, luck, ours)
+        places = {stack: (site, place) for stack, site, place in
+                  file.ask("leaks", **question.members, most=100000).rows("stack", "site", "place")}
+        for stack, site, place in reply.rows("stack", "site", "place"):
+            self.assertEqual(places.get(stack, (site, place)), (site, place))
+        if not file.open["has"]["sampled"]:
+            self.check_places_of_sizes(file, question, reply)
         for site in set(reply["site"]) - {0}:
             part = file.ask("blocks", **question.members, most=100000, site=site)
             self.assertEqual(part["rows"], reply["site"].count(site))
@@ -549,6 +737,17 @@ class Single(ViewTest):
             part = file.ask("blocks", **question.members, at=at)
             self.assertEqual(part["rows"], sum(row["alloc_ns"] <= at < row.get("free_ns", NEVER) for row in theirs))
 
+    def check_places_of_sizes(self, file, question, blocks):
+        """The line that allocates the most blocks of a size."""
+        begin, end = question.window or (0, NEVER)
+        places = collections.defaultdict(collections.Counter)
+        for size, place, site, ns in blocks.rows("size", "place", "site", "alloc_ns"):
+            if begin <= ns < end:
+                places[size][place, site] += 1
+        sizes = file.ask("sizes", **question.members)
+        for size, place, site in sizes.rows("size", "size_place", "size_call"):
+            self.assertEqual(places[size][place, site], max(places[size].values()), (size, place, site))
+
     def check_block_order(self, file, question, luck, ours):
         keys = {"size": lambda row: row[3], "alloc": lambda row: row[1],
                 "free": lambda row: row[2] if row[2] >= 0 else NEVER,
@@ -559,6 +758,28 @@ class Single(ViewTest):
                 first, most = luck.randrange(len(ours) + 1), luck.randrange(30)
                 reply = file.ask("blocks", **question.members, sort=sort, ascending=ascending, offset=first, most=most)
                 self.assertEqual(reply["number"], [row[0] for row in wanted[first:first + most]])
+
+    def test_chains_of_reallocs(self):
+        """Against the events of the recording."""
+        self.each_file(self.plain_recordings(), self.check_chains)
+
+    def check_chains(self, file):
+        live, chains, numbers = {}, collections.defaultdict(list), itertools.count(1)
+        for event in (json.loads(line) for line in self.allo("events", "--json", "-q", file.path).splitlines()):
+            block = event.get("block", event.get("pointer"))
+            before = event.get("old_block", event.get("old_pointer")) if event["event"] == "realloc" else block
+            chain = live.pop(before, None)
+            if event["event"] in ("alloc", "realloc"):
+                number = next(numbers)
+                live[block] = chain if chain and event["event"] == "realloc" else number
+                chains[live[block]].append((number, event["size"]))
+        longest = max(chains, key=lambda first: len(chains[first]))
+        for first in {longest, *list(chains)[:3]}:
+            reply = file.ask("blocks", chain=first, sort="reallocs", ascending=True)
+            self.assertEqual(reply.rows("number", "size", "chain", "reallocs"),
+                             [(number, size, first, step) for step, (number, size) in enumerate(chains[first])])
+        reply = file.ask("blocks", sort="reallocs", most=1)
+        self.assertEqual(reply["reallocs"], [len(chains[longest]) - 1])
 
     def test_timelines(self):
         """Against the heap behind each event of the recording."""
@@ -601,6 +822,118 @@ class Single(ViewTest):
                                          "blocks": theirs["peak_blocks"]})
         for ours, key in (("allocs", "allocations"), ("frees", "frees"), ("alloc_bytes", "alloc_bytes")):
             self.assertEqual(sum(reply[ours]), sum(step[key] for step in theirs["steps"]))
+
+
+class History(ViewTest):
+    """Live memory by function, at equal distances in time."""
+
+    def test_moments_have_the_live_memory(self):
+        self.each_question(self.recordings(), self.check_moments)
+
+    def check_moments(self, file, question, luck):
+        steps, most = luck.randrange(1, 8), luck.randrange(5)
+        reply = file.ask("history", **question.members, steps=steps, most=most)
+        first, end = question.window or (0, file.open["duration_ns"] + 1)
+        self.assertEqual(reply["ns"], [max(first + 1, first + int((end - first) * (step + 1) / steps)) for step in range(steps)])
+        most_of = collections.defaultdict(float)
+        for step, ns in enumerate(reply["ns"]):
+            live = collections.Counter()
+            for call, own in file.ask("leaks", filters=question.filters, to=int(ns), most=1000000).rows("site", "bytes"):
+                live[call] += own
+            shown = {call: reply["bytes"][row * steps + step] for row, call in enumerate(reply["call"])}
+            for call, own in live.items():
+                most_of[call] = max(most_of[call], own)
+            self.assertEqual(shown, {call: live.get(call, 0) for call in shown}, ns)
+            self.assertEqual(reply["rest"][step], sum(live.values()) - sum(shown.values()), ns)
+        self.assertEqual(reply["rows"], len(most_of))
+        self.assertEqual([most_of[call] for call in reply["call"]], sorted(most_of.values(), reverse=True)[:most])
+
+    def test_there_is_a_limit(self):
+        file = Viewed(self, GOLDEN / "allo" / "server.allo")
+        for steps in (0, 1001):
+            self.assertEqual(file.server.ask("history", steps=steps).error["code"], "usage")
+        profile = Viewed(self, GOLDEN / "dhat" / "valgrind-heap.json")
+        self.assertIn("times", profile.server.ask("history").error["message"])
+
+
+class Generations(ViewTest):
+    """Live memory by the segment between marks in which it was allocated."""
+
+    def test_segments_add_up_to_the_leaks(self):
+        self.each_question(self.recordings(), self.check_sums)
+
+    def check_sums(self, file, question, luck):
+        end = file.open["duration_ns"]
+        marks = sorted(luck.randrange(1, end + 1) for _ in range(luck.randrange(5)))
+        members = {**question.members, "from": 0}
+        reply = file.ask("generations", **members, marks=marks, most=1000000)
+        whole = file.ask("leaks", **members, most=1000000)
+        edges = [0, *sorted({ns for ns in marks if 0 < ns < members.get("to", end + 1)}), members.get("to", end + 1)]
+        self.assertEqual(reply["segment_from"], edges[:-1])
+        self.assertEqual(reply["segment_to"], edges[1:])
+        sums = [sum(reply[f"segment_{column}"]) for column in ("bytes", "blocks")]
+        for ours, theirs in zip(sums, (whole.head["bytes"], whole.head["blocks"])):
+            self.assertLessEqual(abs(ours - theirs), len(edges) if file.open["has"]["sampled"] else 0)
+        for column in ("bytes", "blocks"):
+            rows = reply[column]
+            for segment, total in enumerate(reply[f"segment_{column}"]):
+                self.assertLessEqual(abs(sum(rows[segment::len(edges) - 1]) - total),
+                                     reply["rows"] if file.open["has"]["sampled"] else 0)
+        page = file.ask("generations", **members, marks=marks, most=1, offset=1)
+        self.assertEqual(page["site"], reply["site"][1:2])
+
+    def test_rows_are_those_of_sql(self):
+        self.each_file(self.exact_recordings()[:4], self.check_rows)
+
+    def check_rows(self, file):
+        rows = self.allo_json("sql", "--no-cache", "-q", file.path, """
+            select f.name, fr.line, a.size, coalesce(a.first_ns, a.alloc_ns), a.alloc_ns, a.free_ns from allocation a
+            join stack s on s.id = a.stack join stack c on c.id = s.site join frame fr on fr.id = c.frame
+            join function f on f.id = fr.function""")["rows"]
+        self.assertGreater(len(rows), 0)
+        names, luck = file.names(), random.Random(RANDOM)
+        for _ in range(4):
+            start, *marks, end = sorted(luck.randrange(1, file.open["duration_ns"]) for _ in range(5))
+            reply = file.ask("generations", **{"from": start, "to": end}, marks=marks, most=1000000)
+            edges = [start, *sorted(set(marks)), end]
+            expected = collections.defaultdict(lambda: [[0, 0] for _ in edges[1:]])
+            for name, line, size, birth, made, free in rows:
+                if birth >= start and made < end <= free:
+                    segment = sum(edge <= birth for edge in edges) - 1
+                    expected[name, line][segment][0] += size
+                    expected[name, line][segment][1] += 1
+            count = len(edges) - 1
+            amounts = list(zip(reply["bytes"], reply["blocks"]))
+            ours = {(names[call][0], line): [list(amount) for amount in amounts[row * count:(row + 1) * count]]
+                    for row, (call, line) in enumerate(reply.rows("site", "line"))}
+            self.assertEqual(ours, dict(expected))
+            self.assertEqual(dict(zip(ours, reply["repeats"])), {
+                site: count >= 2 and all(blocks for _, blocks in amounts) for site, amounts in ours.items()})
+
+    def test_a_leak_of_every_round_repeats(self):
+        rounds = built("rounds.c", f"-I{ROOT / 'include'}", RUNTIME, f"-Wl,-rpath,{BUILD / 'capture'}")
+        file = Viewed(self, self.recording("rounds", rounds, 4))
+        names = file.names()
+        reply = file.ask("generations")
+        found = {names[call][0]: repeats for call, repeats in reply.rows("site", "repeats")}
+        self.assertEqual({name: found[name] for name in ("repeats", "sometimes", "fill_cache", "main")},
+                         {"repeats": 1, "sometimes": 0, "fill_cache": 0, "main": 0})
+        self.assertEqual(len(reply["segment_from"]), 6)
+        self.assertEqual(names[reply["site"][0]][0], "repeats")
+        self.assertEqual(reply["blocks"][:6], [0, 1, 1, 1, 1, 0])
+        self.assertEqual(reply["bytes"][:6], [0, 1000, 1001, 1002, 1003, 0])
+        hidden = file.ask("generations", filters=["suppress:^repeats$"])
+        self.assertNotIn("repeats", [names[call][0] for call in hidden["site"]])
+
+    def test_of_many_marks_the_last_ones_count(self):
+        file = Viewed(self, GOLDEN / "allo" / "server.allo")
+        reply = file.ask("generations", marks=list(range(100, 200)))
+        self.assertEqual((len(reply["segment_from"]), reply["marks_left_out"]), (32, 69))
+        self.assertEqual(reply["segment_from"], [0, *range(169, 200)])
+
+    def test_a_profile_has_none(self):
+        error = Viewed(self, GOLDEN / PROFILES[0]).server.ask("generations").error
+        self.assertIn("has no generations", error["message"])
 
 
 class Names(ViewTest):

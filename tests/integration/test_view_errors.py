@@ -4,7 +4,7 @@ import json
 import random
 
 from allotest import ALLO, GOLDEN, SLOW, Test, cpu_seconds
-from inputs import dhat_of_stacks
+from inputs import dhat, dhat_of_stacks
 from replyfile import Reply
 from viewserver import ViewServer
 
@@ -142,6 +142,22 @@ class Requests(ErrorTest):
                 body[luck.randrange(len(body))] = luck.choice(b'"{}[]:,0129-aeE.\\\x00\xff')
             Reply(server.reply_to(bytes(body)))
         self.assertEqual(server.reply_to(b'{"v":1,"ask":"tree"}'), before)
+
+
+class Sources(ErrorTest):
+    def test_lines_that_the_file_does_not_have_are_left_out(self):
+        source = self.file("own.c", "one\ntwo\n")
+        lines = (1, 2, 3, 4000000000, (1 << 64) - 1)
+        points = [{"tb": 8, "tbk": 1, "fs": [at]} for at in range(1, len(lines) + 1)]
+        frames = ["[root]", *(f"0x{line:x}: main ({source}:{line})" for line in lines)]
+        reply = self.serve(self.file("heap.json", dhat(points, frames))).ask("source", path=str(source))
+        self.assertIsNone(reply.error)
+        self.assertEqual(list(reply.rows("line", "text", "self")), [(1, "one", 8), (2, "two", 8)])
+
+    def test_a_file_that_the_profile_does_not_name_is_not_read(self):
+        server = self.serve(PROFILE)
+        self.assert_usage(server, [({"ask": "source", "path": "/etc/passwd"}, "is not a source file of this profile"),
+                                   ({"ask": "source"}, 'no "path"')])
 
 
 class HostileNames(ErrorTest):

@@ -1,6 +1,7 @@
 """`allo view PID`: the page's requests about a process while it runs, and after its end."""
 import contextlib
 import os
+import pathlib
 import random
 import signal
 import subprocess
@@ -132,6 +133,12 @@ class Ends(LiveTest):
         with contextlib.suppress(ProcessLookupError):
             kill(pid)
 
+    def stop(self, pid):
+        """The signal alone does not wait until all threads stand still."""
+        os.kill(pid, signal.SIGSTOP)
+        threads = pathlib.Path(f"/proc/{pid}/task")
+        wait_until(lambda: all((thread / "stat").read_text().rsplit(") ", 1)[1][0] == "T" for thread in threads.iterdir()))
+
     def test_threads_that_run_all_the_time(self):
         """Many segments of the log, cut anywhere; the process is killed."""
         child = subprocess.Popen([ALLO, "run", "-q", "--raw", "-o", "churn.allo", built("churn.c"), "3", "20000", "forever"],
@@ -139,13 +146,13 @@ class Ends(LiveTest):
         self.addCleanup(child.stdout.close)
         pid = int(child.stdout.readline().split()[1])
         self.addCleanup(self.kill_if_running, pid)
-        os.kill(pid, signal.SIGSTOP)
+        self.stop(pid)
         server = self.view(pid)
         while server.ask("open")["events"] < 200_000:
             # It runs only while the page asks, so that the recording stays small.
             os.kill(pid, signal.SIGCONT)
             self.assertEqual(server.ask("live")["generation"], 1)
-            os.kill(pid, signal.SIGSTOP)
+            self.stop(pid)
         # What was added step by step is what a replay of the file finds.
         server.ask("live")
         finished = self.view("churn.allo")

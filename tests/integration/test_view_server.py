@@ -2,13 +2,18 @@
 import gzip
 import http.client
 import json
+import os
 import re
+import shutil
 import signal
 import socket
+import sqlite3
+import subprocess
 from urllib.parse import quote
 
-from allotest import ALLO, ENVIRONMENT, GOLDEN, HANG, Test, unsanitized
+from allotest import ALLO, ENVIRONMENT, GOLDEN, HANG, Test, unsanitized, wait_until
 from replyfile import Reply
+from terminal import Terminal
 from viewserver import ViewServer
 
 RECORDING = GOLDEN / "allo" / "notes.allo"
@@ -64,6 +69,14 @@ class Access(ServerTest):
         self.assertNotIn(self.server.token, page)
         self.assertNotIn(RECORDING.name, page)
 
+    @unsanitized  # these builds have no engine
+    def test_the_engine_is_that_of_reports(self):
+        status, headers, body = self.server.send("/engine", token=False)
+        self.assertEqual((status, headers["Content-Type"]), (200, "application/zstd"))
+        unpacked = subprocess.run(["zstd", "-dc"], input=body, stdout=subprocess.PIPE, check=True).stdout
+        self.assertTrue(unpacked.startswith(b"\0asm"))
+        self.assertIn(self.status("/engine", token=False, Host="example.com"), (400, 403, 421))
+
     def test_other_names_of_this_machine_are_refused(self):
         """A page of another site may have its name point here."""
         for host in ("example.com", f"example.com:{self.server.port}", "127.0.0.1.example.com", ""):
@@ -101,6 +114,55 @@ class Access(ServerTest):
 
     def test_an_empty_body_is_an_error(self):
         self.assertIn(Reply(self.server.reply_to(b"")).error["code"], ("format", "usage"))
+
+    def sql(self, query):
+        return self.server.ask("sql", query=query)
+
+    def test_queries_read_this_file_only(self):
+        """A page of another site cannot ask, but a query may come with a link: it must do no harm."""
+        secret = self.tmp / "secret.db"
+        with sqlite3.connect(secret) as other:
+            other.execute("create table passwords as select 'hunter2' as word")
+        written = self.tmp / "written"
+        other.close()
+        for query in (f"attach '{secret}' as other", f"attach 'file:{secret}?immutable=1' as other",
+                      f"attach '{secret}' as other; select * from other.passwords", f"attach '{written}' as other",
+                      "attach ':memory:' as other", "detach main", f"vacuum into '{written}'", "vacuum",
+                      f"select load_extension('{written}')", f"select writefile('{written}', 'x')",
+                      f"select readfile('{secret}')", "select edit('x', 'touch written')",
+                      "pragma writable_schema = on", "pragma database_list", f"pragma temp_store_directory = '{self.tmp}'",
+                      "pragma journal_mode = wal", "pragma query_only = off", "select * from pragma_database_list",
+                      "create table t(x)", "create temp table t(x)", "create view v as select 1",
+                      "create temp trigger t instead of insert on allocation begin select 1; end",
+                      "create temp view v as select 1", "drop view temp.allocation", "insert into meta values ('a', 'b')",
+                      "update meta set value = ''", "delete from meta", "begin", "savepoint a", "reindex", "analyze",
+                      "create virtual table t using fts5(x)", "select 1; delete from meta"):
+            reply = self.sql(query)
+            self.assertIsNotNone(reply.error, query)
+            self.assertFalse(written.exists(), query)
+            self.assertNotIn(b"hunter2", reply.data, query)
+
+    def test_a_refused_statement_is_explained(self):
+        for query in ("attach 'x' as y", "delete from meta", "pragma journal_mode = wal"):
+            error = self.sql("select 1; " + query).error
+            self.assertEqual(error["code"], "usage", query)
+            self.assertIn("only queries that read this file's tables are allowed here", error["message"])
+            self.assertIn("allo sql FILE", error["hint"])
+
+    def test_results_have_a_limit(self):
+        """The server keeps a reply in memory."""
+        numbers = "with recursive n(i) as (select 1 union all select i + 1 from n where i < 100) "
+        self.assertIn("too big", self.sql("select length(zeroblob(100000000))").error["message"])
+        self.assertEqual(self.sql(numbers + "select hex(zeroblob(1000000)) from n").error["code"], "limit")
+        self.assertEqual(self.sql(numbers + "select hex(zeroblob(10000)) from n").head["rows"], 100)
+
+    def test_queries_may_read_all_of_the_file(self):
+        for query in ("select count(*) from allocation", "select site from allocation limit 1", "select * from site",
+                      "with recursive n(i) as (select 1 union all select i + 1 from n where i < 9) select sum(i) from n",
+                      "pragma table_info(sample)", "select name from sqlite_schema", "explain select 1",
+                      "select name from pragma_table_info('sample')", "select group_concat(name) over () from metric"):
+            self.assertIsNone(self.sql(query).error, query)
+        self.assertIn("is a column of", self.sql("select peak_bytes from allocation").error["hint"])
 
     def test_there_are_no_files_behind_paths(self):
         for path in ("/../../etc/passwd", "/view/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/view/", "/ask/x",
@@ -145,6 +207,12 @@ class Replies(ServerTest):
 
 
 class Start(ServerTest):
+    def test_the_page_opens_in_a_given_state(self):
+        state = "view=leaks&f=focus%3Afn%3A%3Dmain"
+        self.assertIn(f"&{state}\n", self.serve("--show", state, RECORDING).said)
+        for bad in ("a b", "x'y", "view=\n", "<script>", "a" * 9000):
+            self.assertIn("--show", self.allo_fails("view", "--show", bad, RECORDING, status=2))
+
     @unsanitized
     def test_signals_end_it(self):
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -185,6 +253,38 @@ class Start(ServerTest):
         environment = {"DISPLAY": ":9", "PATH": f"{self.tmp}:{ENVIRONMENT['PATH']}"}
         self.serve(**environment).ask("open")
         self.assertFalse((self.tmp / "opened").exists())
+
+    def test_a_window_opens_on_a_desktop(self):
+        """In a terminal with a display, by xdg-open; not with --no-open, and not without a display."""
+        opener = self.file("xdg-open", '#!/bin/sh\necho "$1" > "$0.said"\n')
+        opener.chmod(0o755)
+        said = self.tmp / "xdg-open.said"
+        for display, words, opens in (({"DISPLAY": ":9"}, (), True), ({"WAYLAND_DISPLAY": "wayland-9"}, (), True),
+                                      ({"DISPLAY": ":9"}, ("--no-open",), False), ({}, (), False)):
+            desktop = {"DISPLAY": "", "WAYLAND_DISPLAY": "", "SSH_CONNECTION": "", **display}
+            terminal = Terminal([ALLO, "view", *words, "--listen", "127.0.0.1:0", RECORDING], 200, 24, cwd=self.tmp,
+                                env={**ENVIRONMENT, **desktop, "PATH": f"{self.tmp}:{ENVIRONMENT['PATH']}"})
+            self.addCleanup(terminal.finish)
+            self.addCleanup(terminal.type, "\x03")
+            printed = re.search(r"(opened|open) (http://\S+/view#k=[0-9a-f]+)", terminal.wait_for("Ctrl-C ends the viewer"))
+            self.assertEqual(printed[1], "opened" if opens else "open", (display, words))
+            if opens:
+                self.assertEqual(wait_until(lambda: said.exists() and said.read_text()), f"{printed[2]}\n")
+                said.unlink()
+            self.assertFalse(said.exists())
+
+    def test_without_a_file_the_newest_recording_is_shown(self):
+        self.assertIn("there is no *.allo in this folder", self.allo_fails("view", status=2))
+        for age, name in enumerate(("new.allo", "old.allo", "oldest.allo", "other.txt")):
+            shutil.copy(RECORDING, self.tmp / name)
+            os.utime(self.tmp / name, (10 ** 9 - age, 10 ** 9 - age))
+        (self.tmp / "folder.allo").mkdir()
+        server = ViewServer(self.tmp)
+        self.addCleanup(server.close)
+        self.assertIn("allo: showing new.allo, the newest recording here\n", server.said)
+        self.assertEqual(server.ask("open")["file"]["name"], "new.allo")
+        os.utime(self.tmp / "old.allo", ns=(10 ** 18 + 1, 10 ** 18 + 1))
+        self.assertEqual(Reply(self.asked(OPEN.decode()))["file"]["name"], "old.allo")
 
     def test_a_file_that_cannot_be_read_is_named(self):
         self.assertIn("missing.allo", self.allo_fails("view", "--no-open", self.tmp / "missing.allo"))

@@ -66,8 +66,13 @@ class Views(Test):
         return found["sum"]
 
     def check(self, path, options, part):
+        """All sums of one profile, and the sum of a command that shows one."""
+        profile = json.loads(self.allo("convert", "-q", "--to", "json", *options, path))
+        names = [metric["name"] for metric in profile["metrics"]]
         for metric in ("alloc_blocks", "alloc_bytes", "peak_bytes", "peak_blocks", "end_bytes"):
-            self.assertEqual(self.sum(path, metric, *options), getattr(part, metric), (options, metric))
+            found = sum(sample["values"][names.index(metric)] for sample in profile["samples"])
+            self.assertEqual(found, getattr(part, metric), (options, metric))
+        self.assertEqual(self.sum(path, "peak_bytes", *options), part.peak_bytes, options)
 
 
 class Ranges(Views):
@@ -99,11 +104,12 @@ class Ranges(Views):
             self.assertEqual(meta["duration"], whole["duration"] - start)
             self.assertLessEqual(meta.get("peak_time", 0), meta["duration"])
 
-    def test_a_range_after_the_end_has_the_live_blocks(self):
-        whole = self.sum(PACKED, "end_bytes")
-        self.assertEqual(self.sum(PACKED, "end_bytes", "--range", "1h..2h"), whole)
-        self.assertEqual(self.sum(PACKED, "peak_bytes", "--range", "1h..2h"), whole)
-        self.assertEqual(self.sum(PACKED, "alloc_bytes", "--range", "1h..2h"), 0)
+    def test_times_after_the_end_are_refused(self):
+        """A range may end there."""
+        for options in (("--range", "1h.."), ("--range", "1h..2h"), ("--at", "1h")):
+            self.assertRegex(self.allo_fails("top", PACKED, *options, status=2), r": ends after [0-9.]+ us, before 3600\.0 s$")
+        for metric in ("end_bytes", "peak_bytes", "alloc_bytes"):
+            self.assertEqual(self.sum(PACKED, metric, "--range", "..1h"), self.sum(PACKED, metric))
 
     def test_invalid_parts_are_errors(self):
         for options, said in ((("--range", "5s"), "two times such as"), (("--range", "5s..2s"), "ends before"),

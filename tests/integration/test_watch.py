@@ -2,6 +2,7 @@
 import contextlib
 import json
 import os
+import pathlib
 import re
 import shutil
 import signal
@@ -31,7 +32,7 @@ class Listing(WatchTest):
                           "file": str(self.tmp / f"obeys.{recorded}.1.allo")})
         self.assertGreater(found[recorded]["duration_ns"], 0)
         table = self.watch("ps")
-        self.assertRegex(table, rf"(?m)^ *{dormant} +obeys +dormant +- +- +- +- +-$")
+        self.assertRegex(table, rf"(?m)^ *{dormant} +obeys +dormant +- +- +- +-$")
         self.assertIn(f"{recorded},obeys,recording,sampled,", self.watch("ps", "--csv"))
 
     def test_only_its_user_can_look_into_the_folder(self):
@@ -109,6 +110,57 @@ class Listing(WatchTest):
         self.obedient("--dormant")
         self.assertRegex(self.allo_fails("stats", "%obeys", status=2, env=self.env),
                          r"\d+ processes are named 'obeys'")
+
+
+class Names(WatchTest):
+    def sleeper(self, title):
+        """A process with a title, of a program that no other process runs; its pid."""
+        name = f"napper{os.getpid()}"
+        if not (self.tmp / name).exists():
+            shutil.copy(shutil.which("sleep"), self.tmp / name)
+        process = subprocess.Popen(["bash", "-c", f'exec -a "$0" ./{name} 600', f"{name} {title}"], cwd=self.tmp)
+        self.addCleanup(process.wait, HANG)
+        self.addCleanup(process.kill)
+        wait_until(lambda: pathlib.Path(f"/proc/{process.pid}/comm").read_text().strip() == name)
+        return name, process.pid
+
+    def test_a_title_is_not_part_of_the_name(self):
+        """As redis-server has one, with a slash if it listens on a Unix socket."""
+        name, pid = self.sleeper("unixsocket:/tmp/x/socket")
+        self.assertEqual(self.allo_json("mem", f"%{name}")["pid"], pid)
+        self.assertEqual(self.allo_json("mem", f"%{name[:-1]}")["pid"], pid)
+        self.sleeper("*:6379")
+        self.assertIn(f"2 processes are named '{name}'", self.allo_fails("mem", f"%{name}", status=2))
+
+
+    def named(self):
+        """A recorded process of a program that no other one runs: a running one, and its name."""
+        name = f"stacker{os.getpid()}"
+        if not (self.tmp / name).exists():
+            shutil.copy(built("obeys.c"), self.tmp / name)
+        process = Obedient(self, command=[ALLO, "run", "-q", "-o", self.tmp / "%e.%p.allo", self.tmp / name])
+        process.tell("get 23 1009")
+        return process, name
+
+    def test_commands_read_the_recording_of_a_process(self):
+        process, name = self.named()
+        for command in ("summary", "top", "tree", "leaks", "info", "timeline", "hist", "verify"):
+            self.assertNotEqual(self.must(ALLO, command, f"%{name}", env=self.env), "", command)
+        found = json.loads(self.must(ALLO, "leaks", "--json", f"%{name[:-1]}", env=self.env))
+        self.assertEqual((found["sum"], found["sum_blocks"]), (23 * 1009, 23))
+        self.assertIn("never freed", self.must(ALLO, f"%{name}", env=self.env))
+        self.must(ALLO, "flame", "-o", "a.svg", f"%{name}", env=self.env)
+        self.assertIn("get", (self.tmp / "a.svg").read_text())
+        self.assertIn("no process 'nosuch' has the runtime", self.allo_fails("top", "%nosuch", status=2, env=self.env))
+        (self.tmp / "%file.folded").write_text("main;parse 4096\n")
+        self.assertIn("parse", self.must(ALLO, "top", "%file.folded", env=self.env))
+
+    def test_several_processes_of_a_name_are_added_up(self):
+        processes = [self.named() for _ in range(2)]
+        name = processes[0][1]
+        found = json.loads(self.must(ALLO, "leaks", "--json", f"%{name}", env=self.env))
+        self.assertEqual((found["sum"], found["sum_blocks"]), (2 * 23 * 1009, 2 * 23))
+        self.assertIn(f"2 processes are named '{name}'", self.allo_fails("hist", f"%{name}", status=2, env=self.env))
 
 
 class Recording(WatchTest):

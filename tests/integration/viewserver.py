@@ -5,7 +5,7 @@ import subprocess
 import urllib.error
 import urllib.request
 
-from allotest import ALLO, ENVIRONMENT, HANG, wait_until
+from allotest import ALLO, ENVIRONMENT, HANG, wait_for_text
 from replyfile import Reply
 
 
@@ -17,7 +17,7 @@ class ViewServer:
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen([str(word) for word in (ALLO, "view", "--no-open", *listen, *files)],
                                             stderr=log, stdout=log, cwd=folder, env={**ENVIRONMENT, **environment})
-        self.said = wait_until(lambda: "Ctrl-C" in self.log.read_text() and self.log.read_text())
+        self.said = wait_for_text(self.log, "(?s).*Ctrl-C.*", self.process)[0]
         self.url, self.token = re.search(r"(http://\S+)/view#k=([0-9a-f]+)", self.said).groups()
         self.port = int(self.url.rsplit(":", 1)[1])
 

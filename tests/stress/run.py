@@ -21,8 +21,9 @@ import sys
 import threading
 import time
 
-from watch import (ALLO, HANG, IS_ROOT, Folder, RawRecording, Tap, Wrong, must_balance, must_equal, reset_signals, text,
-                   verify, watched)
+from watch import (ALLO, ENVIRONMENT, HANG, IS_ROOT, Folder, Missing, RawRecording, Tap, Wrong, must_balance, must_equal,
+                   reset_signals, text, verify, watched)
+from tracing import tracing_obstacle
 from recordings import ROOT, RUNTIME, built, counted, counter, libraries, preloaded, preloaded_library
 
 
@@ -36,7 +37,7 @@ class Case:
     """A program, and its known properties."""
 
     def __init__(self, name, program, *arguments, env=None, recordings=None, inherits=False,
-                 folders=(), seconds=HANG, wrapped=(), is_raw=None, options=()):
+                 folders=(), seconds=HANG, wrapped=(), is_raw=None, options=(), flags=()):
         self.name, self.program, self.arguments = name, program, arguments
         self.env = env or {}
         self.recordings = recordings  # as many as there are processes, if that is known
@@ -46,11 +47,13 @@ class Case:
         self.wrapped = wrapped        # a command in front of the program, recorded as well
         self.is_raw = is_raw          # whether all rounds leave the stream as recorded, or none
         self.options = options        # of allo run
+        self.flags = flags            # of the compiler, for an allocator inside of the program
 
     def command(self, folder):
         for name in self.folders:
             (folder / name).mkdir()
-        return [*self.wrapped, built(self.program), *(
+        name = f"{pathlib.Path(self.program).stem}-{self.flags[2][3:]}" if self.flags else None
+        return [*self.wrapped, built(self.program, *self.flags, name=name), *(
             str(argument).replace("{folder}", str(folder)) for argument in self.arguments)]
 
     def plain(self):
@@ -113,7 +116,7 @@ class OutOfMemory(Case):
             raise Wrong(f"{len(found)} recordings, not {self.recordings}")
         for path in found:
             said = verify(path, may_lack=True)
-            if "not in order" in said and "could not be recorded" not in said:
+            if "has problems" in said and "could not be recorded" not in said:
                 raise Wrong(said)
 
 
@@ -232,6 +235,16 @@ class Nagged(Case):
                 must_balance(path, inherits=True, has_begun_late=True)
 
 
+class Stopped(Nagged):
+    """Recordings are started and stopped from outside, while their processes end."""
+
+    REQUESTS = [b"allo 1 stop\n\n", b"allo 1 start\n\n"]
+
+    def __init__(self, program, *arguments, **more):
+        super().__init__(program, *arguments, **more)
+        self.name = f"stopped: {program}"
+
+
 LIMITED = ["sh", "-c", 'ulimit -f 512; exec "$@"', "sh"]
 LIMITED_IGNORING = ["sh", "-c", 'trap "" XFSZ; ulimit -f 512; exec "$@"', "sh"]
 
@@ -267,6 +280,7 @@ def cases():
         yield Restarted(program, *arguments)
     for program, *arguments in (("stress_fork.c",), ("stress_signals.c",), ("churn.c", 4, 60000)):
         yield Nagged(program, *arguments)
+    yield Stopped("stress_leave.c", 300)
     yield Case("mappings", "mappings.c", options=MAPPINGS, recordings=1)
     yield Case("mappings of children", "mappings.c", "children", options=MAPPINGS, recordings=2)
     yield Case("mappings, not tracked", "mappings.c", recordings=1)
@@ -290,6 +304,13 @@ def cases():
     yield Case("another root", "stress_folders.c", "{folder}/other", "{folder}/root", folders=["other", "root"],
                inherits=True)
     yield Counted("LD_PRELOAD already set", "churn.c", 3, 30000)
+    for archive in ("libjemalloc.a", "libtcmalloc_minimal.a"):
+        flags = ["-fno-builtin", "-Wl,--whole-archive", f"-l:{archive}", "-Wl,--no-whole-archive", "-lstdc++", "-lm", "-ldl"]
+        yield Case(f"{archive} inside: threads", "churn.c", 4, 50000, flags=flags, recordings=1)
+        yield Case(f"{archive} inside: children", "stress_fork.c", flags=flags, recordings=1 + 40 + 8, inherits=True)
+        yield Case(f"{archive} inside: short threads", "stress_threads.c", flags=flags, recordings=1)
+        yield Case(f"{archive} inside: exceptions", "stress_exceptions.cpp", flags=flags, recordings=1)
+        yield Case(f"{archive} inside: longjmp", "stress_longjmp.c", flags=flags, recordings=1)
     for name, library in ALLOCATORS.items():
         env = {"LD_PRELOAD": str(library)}
         yield Case(f"{name}: threads", "churn.c", 4, 50000, env=env, recordings=1)
@@ -298,6 +319,43 @@ def cases():
         yield Case(f"{name}: thread-local destructors", "stress_tls.cpp", env=env, recordings=1)
         yield Case(f"{name}: static constructors", "stress_statics.cpp", env=env, recordings=1)
         yield Case(f"{name}: mappings", "mappings.c", env=env, options=MAPPINGS, recordings=1)
+
+
+class Attached:
+    """allo attach, start, stop and detach, while threads verify their blocks, others come and go, a program forks, and
+    500 signals a second arrive."""
+
+    name = "attached while busy"
+    ROUNDS = 4  # of attaching, in each round
+
+    def run(self, rounds):
+        if obstacle := tracing_obstacle():
+            raise Missing(obstacle)
+        with Folder() as folder:
+            (folder / "run").mkdir(mode=0o700)
+            env = {**ENVIRONMENT, "XDG_RUNTIME_DIR": str(folder / "run")}
+            target = subprocess.Popen([built("attached.c"), "8", "signals", "churn"], cwd=folder, env=env,
+                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            try:
+                target.stdout.readline()
+                for number in range(rounds * self.ROUNDS):
+                    self.attach(target.pid, folder, env, number)
+                said, errors = target.communicate(timeout=HANG)
+            finally:
+                target.kill()
+                target.wait()
+            if target.returncode != 0 or not said.startswith("fine: "):
+                raise Wrong(f"the program is not fine: {said} {errors}")
+
+    def attach(self, pid, folder, env, number):
+        for words in (["attach", "-q", "-o", f"{number}-a.allo"], ["stop", "-q"], ["start", "-q", "-o", f"{number}-b.allo"],
+                      ["detach", "-q"]):
+            done = watched([ALLO, words[0], pid, *words[1:]], folder, env)
+            if done.status != 0:
+                raise Wrong(f"round {number}: {words}: {text(done.errors)}")
+        for path in folder.glob(f"{number}-*.allo"):
+            verify(path)
+            path.unlink()
 
 
 class Handover:
@@ -392,7 +450,8 @@ def main():
     if not RUNTIME.exists():
         tap.say("the runtime is built", f"there is no {RUNTIME}")
         tap.finish()
-    wanted = [(case, options.rounds) for case in cases()] + [(Handover(), options.rounds), (Killed(), options.kills)]
+    wanted = [(case, options.rounds) for case in cases()] + [(Handover(), options.rounds), (Attached(), options.rounds),
+                                                            (Killed(), options.kills)]
     wanted = [(case, rounds) for case, rounds in wanted
               if not options.words or any(word in case.name for word in options.words)]
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:

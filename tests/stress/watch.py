@@ -1,5 +1,6 @@
 """Runs programs with and without allo, under a watchdog, and checks both runs."""
 import collections
+import difflib
 import os
 import pathlib
 import shutil
@@ -27,6 +28,10 @@ Outcome = collections.namedtuple("Outcome", "status said errors")
 
 class Wrong(Exception):
     """A check that failed."""
+
+
+class Missing(Exception):
+    """A program or a feature of the kernel that the test needs, and that is not there."""
 
 
 def end_all(mark):
@@ -62,7 +67,9 @@ def must_equal(plain, recorded):
     if plain.status != recorded.status:
         raise Wrong(f"exit status {recorded.status}, without allo {plain.status}\n{text(recorded.errors)}")
     if plain.said != recorded.said:
-        raise Wrong(f"says {text(recorded.said)!r}, without allo {text(plain.said)!r}\n{text(recorded.errors)}")
+        alone, lines = (outcome.said.decode(errors="replace").splitlines() for outcome in (plain, recorded))
+        changes = "\n".join(difflib.unified_diff(alone, lines, "without allo", "with allo", "", "", 0, ""))
+        raise Wrong(f"the output differs:\n{changes[:2000]}\n{text(recorded.errors)}")
 
 
 def verify(path, may_lack=False):
@@ -133,7 +140,7 @@ class Tap:
     """Prints results for tests/run.py."""
 
     def __init__(self):
-        self.count = self.failures = 0
+        self.count = self.failures = self.skips = 0
         self.started = time.monotonic()
 
     def say(self, name, wrong=None):
@@ -142,7 +149,12 @@ class Tap:
         lines = "".join(f"# {line}\n" for line in (wrong or "").splitlines())
         print(f"{'not ok' if wrong is not None else 'ok'} {self.count} - {name}\n{lines}", end="", flush=True)
 
+    def skip(self, name, reason):
+        self.count += 1
+        self.skips += 1
+        print(f"ok {self.count} - {name} # SKIP {' '.join(reason.split())}", flush=True)
+
     def finish(self):
-        print(f"# {self.count - self.failures} passed, {self.failures} failed, "
+        print(f"# {self.count - self.failures - self.skips} passed, {self.failures} failed, {self.skips} skipped, "
               f"{time.monotonic() - self.started:.0f} s")
         sys.exit(1 if self.failures else 0)
