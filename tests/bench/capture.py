@@ -9,13 +9,14 @@ caches away, there are more rounds, until the best ones stand.
 """
 import json
 import os
+import pathlib
 import shutil
 import subprocess
 import sys
 
 from goals import ALLO, BUILD, DATA, PYTHON, at_least, at_most, made, run_benches
 from measure import Figures, compare, memory_of, once
-from programs import built, workloads
+from programs import WORK, Workload, built, workloads
 
 RUNTIME = BUILD / "capture" / "liballo.so.0"
 OUT = DATA / "recorded"
@@ -115,9 +116,50 @@ def bench_kept():
                      4, f"packing included: {kept.cpu:.3f} s of CPU, heaptrack {peer.cpu:.3f} s")
 
 
+def bench_built_in():
+    """jemalloc inside of a program, whose functions are patched, and as a shared library."""
+    inside = built("containers", "-Wl,--whole-archive", "-l:libjemalloc.a", "-Wl,--no-whole-archive", out="containers_inside")
+    shared = built("containers", "-Wl,--no-as-needed", "-ljemalloc", out="containers_shared")
+    added = []
+    for program in (inside, shared):
+        none, ours = measured(Workload(program.name, [program, 40], 0, 0, 0), [NONE, RAW], ROUNDS)
+        added.append((ours.cpu - none.cpu) / ours.events * 1e9)
+        if program == inside:
+            at_most("stl, jemalloc inside: CPU, to no profiler", ours.cpu / none.cpu, 2.3, "x",
+                    f"{none.cpu:.3f} s, {ours.cpu:.3f} s; {ours.events / 1e6:.1f} M events")
+    at_most("stl, jemalloc inside: what an event adds, to a shared jemalloc", added[0] / added[1], 1.3, "x",
+            f"{added[0]:.1f} ns, {added[1]:.1f} ns")
+
+
 def preloaded(command):
     """The runtime alone, so that nothing else is measured."""
     return ["env", f"LD_PRELOAD={RUNTIME}", f"ALLO_OUTPUT={OUT}/%p.allo", *command]
+
+
+def python_without_functions():
+    """A copy of the interpreter that hides its type of code objects, so that stacks have native frames only."""
+    def make(path):
+        content = pathlib.Path(PYTHON).resolve().read_bytes()
+        path.write_bytes(content.replace(b"\0PyCode_Type\0", b"\0PyCode_Hide\0"))
+        path.chmod(0o755)
+    return made("python3-without-functions", make)
+
+
+def bench_python_objects():
+    """Objects in CPython's own arenas, with Python functions and native frames in their stacks."""
+    emptied(OUT)
+    command = ["env", "-u", "PYTHONMALLOC", PYTHON, WORK / "objects.py", 40]
+    native = ["env", "-u", "PYTHONMALLOC", "PYTHONHOME=/usr", python_without_functions(), WORK / "objects.py", 40]
+    none, ours = compare([command, preloaded(command)], ROUNDS)
+    at_most("python, objects in arenas: CPU, to no profiler", ours.cpu / none.cpu, 2.1, "x",
+            f"{none.cpu:.3f} s, {ours.cpu:.3f} s")
+    emptied(OUT)
+    ours, ours_native = compare([preloaded(command), preloaded(native)], ROUNDS)
+    both = [said for said in map(info, OUT.iterdir()) if "interpreters" in said]  # env has a recording, too
+    if sorted(said["interpreters"][0]["functions"] for said in both) != ROUNDS * ["recorded"] + ROUNDS * ["unknown version"]:
+        raise SystemExit("python: one interpreter must have functions, and the other one none")
+    at_most("python, objects: functions, over native stacks", (ours.cpu - ours_native.cpu) / both[0]["events"] * 1e9, 15,
+            "ns an event", f"{ours_native.cpu:.3f} s, {ours.cpu:.3f} s; {both[0]['events'] / 1e6:.1f} M events")
 
 
 def bench_memory():
@@ -137,6 +179,15 @@ def bench_start():
             f"{none.wall * 1e3:.2f} ms, {ours.wall * 1e3:.2f} ms; allo run {run.wall * 1e3:.2f} ms")
 
 
+def bench_sampler():
+    """CPU time of 'allo run' itself, which looks at the memory of the process from outside."""
+    emptied(OUT)
+    grow = [PYTHON, "-c", "import time\nall = []\nfor i in range(250): all.append(bytearray(1 << 20)); time.sleep(0.02)"]
+    ours, = compare([[*RAW, *grow]], ROUNDS)
+    at_most("a program that grows: CPU of allo run, of the time", 100 * ours.own_cpu / ours.wall, 2, "%",
+            f"{ours.own_cpu:.2f} s in {ours.wall:.2f} s")
+
+
 def steps(pairs, *before):
     """Instructions of a run of pairs, with libraries preloaded.  The same on any machine, however busy."""
     counter = built("count_steps", "-shared", "-fPIC", "-ldl", out="count_steps.so")
@@ -152,7 +203,7 @@ def steps(pairs, *before):
 
 
 def bench_instructions():
-    for name, depth, fresh, most in (("20 frames deep", "15", "0", 180), ("50 frames deep", "45", "0", 255),
+    for name, depth, fresh, most in (("20 frames deep", "15", "0", 173), ("50 frames deep", "45", "0", 255),
                                      ("20 frames deep, 3 of them fresh", "12", "3", 200)):
         # The difference of a long run and a short run excludes start and end.
         none, ours = ((steps([depth, fresh, "5500"], *before) - steps([depth, fresh, "3500"], *before)) / 2000

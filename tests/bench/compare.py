@@ -5,10 +5,13 @@ usage: compare.py BUILD [WORD...]       only the programs whose name contains on
 
 Prints a Markdown table for each program, with the command of each profiler.  Times are CPU seconds of all processes,
 the best of three interleaved rounds (one for the slowest profilers).  Memory is the largest resident set of a process.  memray is
-measured if MEMRAY names its program: "make peers" installs it.
+measured if MEMRAY names its program, the profilers of Rust if PEERS_RUST names the folder of their programs: "make peers"
+builds them.
 """
 import os
+import pathlib
 import platform
+import shutil
 import subprocess
 import sys
 
@@ -21,6 +24,7 @@ MEMORY = DATA / "compared.memory"
 ROUNDS = 3
 MIB = 1 << 20
 MEMRAY = os.environ.get("MEMRAY")
+RUST = os.environ.get("PEERS_RUST")
 
 
 class Profiler:
@@ -40,11 +44,28 @@ class Profiler:
         return ["env", *words, *(program[1:] if self.runs_python else program)]
 
     def measure(self, program):
-        for path in OUT.iterdir():
-            path.unlink()
+        shutil.rmtree(OUT)
+        OUT.mkdir()
         once(["/usr/bin/time", "-q", "-f", "%M", "-o", str(MEMORY), *self.command(program)], self.figures)
         self.memory = int(MEMORY.read_text().split()[-1]) << 10
-        self.size = sum(path.stat().st_size for path in OUT.iterdir())
+        self.size = sum(path.stat().st_size for path in OUT.rglob("*") if path.is_file())
+
+
+class Crate(Profiler):
+    """A crate that is compiled into the program: an allocator."""
+
+    def __init__(self, name):
+        super().__init__(name, "")
+
+    def shown(self):
+        return f"crate {self.name}"
+
+    def command(self, program):
+        return [str(rust_program(self.name)), *program[1:]]
+
+
+def rust_program(name):
+    return pathlib.Path(RUST) / name / "release" / "profilers"
 
 
 def general():
@@ -65,7 +86,9 @@ def general():
 def of_python():
     return [
         Profiler("memray", "memray run -q -o {out}/memray.bin", runs_python=True),
-        Profiler("memray, native", "memray run -q --native -o {out}/memray.bin", runs_python=True),
+        Profiler("memray, objects", "memray run -q --trace-python-allocators -o {out}/memray.bin", runs_python=True),
+        Profiler("memray, objects, native", "memray run -q --trace-python-allocators --native -o {out}/memray.bin",
+                 runs_python=True),
     ] if MEMRAY else []
 
 
@@ -81,7 +104,7 @@ def print_table(profilers):
     print("| profiler | CPU time | to none | peak memory | file | command |\n|---|---:|---:|---:|---:|---|")
     for profiler in profilers:
         file = f"{profiler.size >> 10} KiB" if profiler.size else ""
-        shown = f"`{profiler.shown()}`" if profiler.words else ""
+        shown = f"`{profiler.shown()}`" if profiler.shown() else ""
         print(f"| {profiler.name} | {profiler.figures.cpu:.2f} s | {profiler.figures.cpu / base.figures.cpu:.1f} x "
               f"| {profiler.memory / MIB:.0f} MiB | {file} | {shown} |", flush=True)
 
@@ -94,10 +117,26 @@ def compare_cpp():
 
 
 def compare_python():
-    print("\nPython: small objects (tests/bench/workloads/objects.py), with PYTHONMALLOC=malloc\n")
+    """The profilers that do not know CPython see its objects only if each is a block of malloc."""
+    program = [PYTHON, str(WORK / "objects.py"), "16"]
+    print("\nPython: small objects (tests/bench/workloads/objects.py)\n")
+    profilers = [*general()[:4], *of_python()]
+    measure_all(profilers, program)
+    print_table(profilers)
+    print("\nThe same with PYTHONMALLOC=malloc\n")
     os.environ["PYTHONMALLOC"] = "malloc"
-    profilers = general() + of_python()
-    measure_all(profilers, [PYTHON, str(WORK / "objects.py"), "16"])
+    profilers = general()
+    measure_all(profilers, program)
+    print_table(profilers)
+
+
+def compare_rust():
+    """All record every allocation."""
+    if not RUST:
+        return
+    print("\nRust: strings, maps and shared pointers (tests/peers/profilers)\n")
+    profilers = [*general()[:7], Crate("dhat"), Crate("pprof-alloc"), Crate("rheaper")]
+    measure_all(profilers, [str(rust_program("none")), "200", str(OUT)])
     print_table(profilers)
 
 
@@ -111,7 +150,7 @@ def main():
     OUT.mkdir(parents=True, exist_ok=True)
     print(machine())
     words = sys.argv[2:]
-    for name, run in (("cpp", compare_cpp), ("python", compare_python)):
+    for name, run in (("cpp", compare_cpp), ("python", compare_python), ("rust", compare_rust)):
         if not words or any(word in name for word in words):
             run()
 

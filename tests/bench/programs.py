@@ -1,10 +1,11 @@
-"""Programs that benchmarks record."""
+"""Programs that benchmarks record, and files of other profilers."""
 import pathlib
 import subprocess
 
 from goals import PYTHON, made, quietly
 
-WORK = pathlib.Path(__file__).resolve().parent / "workloads"
+HERE = pathlib.Path(__file__).resolve().parent
+WORK = HERE / "workloads"
 
 
 def built(name, *libraries, out=None):
@@ -19,6 +20,17 @@ def compiled():
         with open(path, "w") as out:
             subprocess.run([PYTHON, WORK / "gen_c.py", "60"], stdout=out, check=True)
     return made("generated.c", make)
+
+
+def valgrind_source():
+    return made("python.json", lambda path: quietly(
+        "valgrind", "--tool=dhat", f"--dhat-out-file={path}", PYTHON, "-c",
+        "import json, re, argparse, unittest, http.client, email"))
+
+
+def dhat(kind, size):
+    source = valgrind_source() if kind == "valgrind" else HERE.parent / "golden" / "dhat" / "dhat-rs-heap.json"
+    return made(f"{kind}-{size}.json", lambda path: quietly(PYTHON, HERE / "gen_dhat.py", source, path, size))
 
 
 class Workload:
@@ -37,7 +49,7 @@ class Workload:
 def workloads():
     cc1 = subprocess.run(["gcc", "-print-prog-name=cc1"], capture_output=True, text=True, check=True).stdout.strip()
     return [
-        Workload("python", [PYTHON, WORK / "objects.py", 40], 1.55, 11, 2.6),
+        Workload("python", [PYTHON, WORK / "objects.py", 40], 2.1, 6, 2.6),
         Workload("sqlite", ["sqlite3", ":memory:", f".read {WORK / 'tables.sql'}"], 1.12, 10, 2.6),
         Workload("cc1", [cc1, "-quiet", "-O2", compiled(), "-o", "/dev/null"], 1.20, 4, 3.5, heaptrack_works=False),
         Workload("stl", [built("containers"), 40], 1.65, 11, 2.6),

@@ -8,11 +8,12 @@ CPU on one core, processes' start and end included, the best of some rounds.
 """
 import json
 import os
+import shutil
 import subprocess
 
 from goals import ALLO, DATA, PYTHON, at_least, at_most, goal, made, quietly, run_benches
 from measure import compare, memory_of
-from programs import WORK, built
+from programs import WORK, built, dhat
 
 ROUNDS = 5
 ONE_CORE = ["taskset", "-c", str(min(os.sched_getaffinity(0)))]
@@ -87,16 +88,32 @@ def bench_memory():
 
 
 def bench_cached():
-    """The second command on a recording: the heap comes from the cache."""
+    """The second run of a command takes its answer from the cache that the first one filled."""
     path, events = many_threads(False)
-    os.environ["XDG_CACHE_HOME"] = str(DATA / "cache")
-    commands = [[ALLO, name, path] for name in ("summary", "top", "tree", "leaks")] + [[ALLO, "diff", path, path]]
-    for command in commands:
-        quietly(*command)
-    replayed, *cached = compare([replay(path), *commands], ROUNDS)
-    for command, again in zip(commands, cached):
-        at_least(f"{command[1]} from the cache, to a replay", replayed.wall / again.wall, 4,
-                 f"{again.wall:.3f} s, {replayed.wall:.3f} s for {events / 1e6:.1f} M events")
+    cache = DATA / "cache"
+    os.environ["XDG_CACHE_HOME"] = str(cache)
+    words = [[name] for name in ("summary", "top", "tree", "leaks", "findings", "timeline", "threads", "hist")]
+    words += [["timeline", "--by", "function"], ["hist", "--at", "peak"], ["diff", path]]
+    for these in words:
+        shutil.rmtree(cache, ignore_errors=True)
+        command = [ALLO, *these, path]
+        first, = compare([command], 1)
+        again, = compare([command], ROUNDS)
+        at_least(f"second '{' '.join(map(str, these)).replace(f' {path}', '')}', to the first", first.cpu / again.cpu, 8,
+                 f"{again.cpu:.3f} s and {first.cpu:.3f} s of CPU for {events / 1e6:.1f} M events")
+
+
+def bench_cached_report():
+    """A report in the series form, whose windows count every change of the heap."""
+    path, events = many_threads(False)
+    cache, page = DATA / "cache", DATA / "report.html"
+    os.environ["XDG_CACHE_HOME"] = str(cache)
+    shutil.rmtree(cache, ignore_errors=True)
+    command = [ALLO, "report", "-f", "-o", page, path]
+    first, = compare([command], 1)
+    again, = compare([command], 2)
+    at_least("second report, to the first", first.cpu / again.cpu, 1.1,
+             f"{again.cpu:.3f} s and {first.cpu:.3f} s of CPU for {events / 1e6:.1f} M events")
 
 
 def bench_findings():
@@ -107,6 +124,21 @@ def bench_findings():
         top, found = compare([[*ONE_CORE, *replay(path)], [*ONE_CORE, *findings]], ROUNDS)
         at_most(f"findings, {name}, to a replay", found.cpu / top.cpu, most, "x",
                 f"{found.cpu:.3f} s and {top.cpu:.3f} s of CPU for {events / 1e6:.1f} M events")
+
+
+def bench_attribution():
+    """Finding the responsible functions, against the callers of malloc: many events, deep stacks, and many stacks."""
+    workers, events = many_threads(False)
+    stacks, deep = recorded("stacks", built("stacks"), 17, 10000000)
+    many = dhat("valgrind", "133M")
+    for name, file, metric, rounds in ((f"{events / 1e6:.1f} M events", workers, "peak_bytes", 3 * ROUNDS),
+                                       (f"{deep / 1e6:.1f} M events, stacks of 40 calls", stacks, "peak_bytes", ROUNDS),
+                                       ("DHAT, 390,000 stacks", many, "peak_bytes", 5 * ROUNDS),
+                                       ("DHAT, 390,000 stacks, all memory", many, "alloc_bytes", 5 * ROUNDS)):
+        top = [ALLO, "top", "-q", "--no-cache", "-M", metric, file]
+        sites, leaves = compare([top, [*top, "--by", "leaf"]], rounds)
+        at_most(f"top by responsible function, to --by leaf, {name}", sites.cpu / leaves.cpu, 1.05, "x",
+                f"{sites.cpu:.3f} s and {leaves.cpu:.3f} s of CPU")
 
 
 if __name__ == "__main__":

@@ -18,24 +18,12 @@ import zlib
 
 from goals import ALLO, DATA, MB, PYTHON, at_least, at_most, goal, made, quietly, run_benches
 from measure import compare, memory_of
-from programs import WORK, built
+from programs import WORK, built, dhat, valgrind_source
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 
 os.environ["XDG_CACHE_HOME"] = str(DATA / "cache")
-
-
-def valgrind_source():
-    return made("python.json", lambda path: quietly(
-        "valgrind", "--tool=dhat", f"--dhat-out-file={path}", PYTHON, "-c",
-        "import json, re, argparse, unittest, http.client, email"))
-
-
-def dhat(kind, size):
-    source = valgrind_source() if kind == "valgrind" else ROOT / "tests/golden/dhat/dhat-rs-heap.json"
-    return made(f"{kind}-{size}.json", lambda path: quietly(
-        PYTHON, HERE / "gen_dhat.py", source, path, size))
 
 
 def allo(*arguments):
@@ -251,19 +239,6 @@ def bench_sql():
             f"{count / 1e6:.1f} M rows: {database.cpu:.2f} s of CPU, {count / database.cpu / 1e6:.2f} M rows/s; "
             f"loop {bare.cpu:.2f} s; {memory_of(ours) / MB:.0f} MB of memory, "
             f"{(DATA / 'workers.db').stat().st_size / count:.1f} bytes a row")
-
-
-def bench_attribution():
-    """The search for sites: known and detected wrappers, against the callers of malloc."""
-    workers = made("workers.allo", lambda path: quietly(*allo(
-        "run", "-q", "-f", "-o", path, "--", built("workers"), 2, 30, 10000000)))
-    for name, source, metric in (("a recording of 20 M events", workers, "peak_bytes"),
-                                 ("DHAT, 390,000 stacks", dhat("valgrind", "133M"), "peak_bytes"),
-                                 ("DHAT, 390,000 stacks, all memory", dhat("valgrind", "133M"), "alloc_bytes")):
-        top = allo("top", "-q", "--no-cache", "-M", metric, source)
-        sites, leaves = compare([top, [*top, "--wrappers=none"]], 15)
-        at_most(f"allo top, {name}: sites against leaves", sites.cpu / leaves.cpu, 1.05, "x",
-                f"{sites.cpu:.3f} s and {leaves.cpu:.3f} s of CPU")
 
 
 def bench_start():

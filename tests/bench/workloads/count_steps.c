@@ -3,10 +3,10 @@
  * file $COUNT_STEPS.
  *
  * The processor's trap flag raises SIGTRAP before each instruction.  Time passes by instructions,
- * and the words by which the kernel shows ticks and sleeps are ours (capture/kernel_tick.h,
- * capture/sleep_sign.h): the runtime behaves as at full speed on an idle machine, and the number
- * does not depend on the machine.  valgrind has neither these words nor that speed, so that every
- * event would read the clock.
+ * and the words by which the kernel shows ticks and sleeps are ours (capture/time/kernel_tick.h,
+ * capture/time/sleep_sign.h): the runtime behaves as at full speed on an idle machine, and the
+ * number does not depend on the machine.  valgrind has neither these words nor that speed, so that
+ * every event would read the clock.
  *
  * For single-threaded programs on x86-64.  Preload it behind the runtime: its constructor then runs
  * first.

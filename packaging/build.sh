@@ -1,0 +1,25 @@
+#!/bin/sh
+# Builds Allotrope for packages: no debug information, and the same bytes in any folder.
+#
+# usage: build.sh standalone|shared FOLDER [TARGET]
+#
+# standalone makes the program only, FOLDER/allo, stripped; shared is for distributions.
+set -eu
+
+linking=$1
+folder=$2
+cd "$(dirname "$0")/.."
+[ -e "$folder/build.ninja" ] || {
+	mkdir -p "$folder"
+	meson setup "$folder" --prefix /usr --libdir "lib/$(uname -m)-linux-gnu" -Dlinking="$linking" -Ddebug=false \
+		> "$folder/setup.log" || { cat "$folder/setup.log" >&2; exit 1; }
+}
+case $linking in
+standalone)
+	ninja -C "$folder" src/allo > "$folder/build.log" || { cat "$folder/build.log" >&2; exit 1; }
+	strip -o "$folder/allo" "$folder/src/allo"
+	;;
+*)
+	ninja -C "$folder" > "$folder/build.log" || { cat "$folder/build.log" >&2; exit 1; }
+	;;
+esac
