@@ -139,9 +139,10 @@ class Ends(LiveTest):
         threads = pathlib.Path(f"/proc/{pid}/task")
         wait_until(lambda: all((thread / "stat").read_text().rsplit(") ", 1)[1][0] == "T" for thread in threads.iterdir()))
 
-    def test_threads_that_run_all_the_time(self):
-        """Many segments of the log, cut anywhere; the process is killed."""
-        child = subprocess.Popen([ALLO, "run", "-q", "--raw", "-o", "churn.allo", built("churn.c"), "3", "20000", "forever"],
+    def churns(self, threads):
+        """The server of a process that only runs while the page asks, so that its recording stays small, after many
+        segments of the log, cut anywhere."""
+        child = subprocess.Popen([ALLO, "run", "-q", "--raw", "-o", "churn.allo", built("churn.c"), threads, "20000", "forever"],
                                  stdout=subprocess.PIPE, text=True, cwd=self.tmp, env=self.env)
         self.addCleanup(child.stdout.close)
         pid = int(child.stdout.readline().split()[1])
@@ -149,19 +150,35 @@ class Ends(LiveTest):
         self.stop(pid)
         server = self.view(pid)
         while server.ask("open")["events"] < 200_000:
-            # It runs only while the page asks, so that the recording stays small.
             os.kill(pid, signal.SIGCONT)
             self.assertEqual(server.ask("live")["generation"], 1)
             self.stop(pid)
-        # What was added step by step is what a replay of the file finds.
         server.ask("live")
+        return child, pid, server
+
+    def assert_continued(self, server, metrics):
+        """What was added step by step is what a replay of the file finds."""
         finished = self.view("churn.allo")
-        for metric in ("alloc_bytes", "alloc_blocks", "peak_bytes", "end_bytes", "max_bytes"):
+        for metric in metrics:
             self.assertEqual(self.held(server, metric), self.held(finished, metric), metric)
+
+    def assert_ends(self, child, pid, server):
         os.kill(pid, signal.SIGKILL)
         child.wait(HANG)
         self.follow_to_end(server)
         self.assert_shows(server, "churn.allo", 6)
+
+    def test_a_program_that_runs_all_the_time(self):
+        child, pid, server = self.churns("0")
+        self.assert_continued(server, ("alloc_bytes", "alloc_blocks", "peak_bytes", "end_bytes", "max_bytes"))
+        self.assert_ends(child, pid, server)
+
+    def test_threads_that_run_all_the_time(self):
+        """A step ends between two readings of the clock of each thread.  The events up to the second one have the time of
+        the first, but are added after those of other threads, so only the end settles their order and with it the peak."""
+        child, pid, server = self.churns("3")
+        self.assert_continued(server, ("alloc_bytes", "alloc_blocks", "end_bytes"))
+        self.assert_ends(child, pid, server)
 
     def test_a_program_that_executes_another(self):
         """It has another recording: the page starts over."""
