@@ -163,19 +163,27 @@ static void doubt_last_step(struct allo_pace *pace, bool has_sleep)
 }
 
 /* After a long gap between events that did not read the clock, it is unknown before which of them
- * it was, so all steps are forgotten. */
+ * it was, so all steps are forgotten.  After another one the program may do something else, so each
+ * step reads the clock once. */
 static void count_long_gap(struct allo_pace *pace, uint64_t step, bool is_after_sleep)
 {
 	struct contents contents = contents_of_gap(pace, is_after_sleep);
+	bool is_unsure = allo_steps_is_unsure(&pace->steps);
 
 	if (!contents.has_computing && !contents.has_sleep)
 		return;
-	if (allo_steps_is_unsure(&pace->steps) && contents.has_computing)
+	if (is_unsure && contents.has_computing)
 		doubt_last_step(pace, contents.has_sleep);
 	if (pace->calm == CALM)
-		allo_steps_forget(&pace->steps);
+		allo_steps_forget(&pace->steps, is_unsure ? ALLO_STEP_NEW : ALLO_STEP_OLD);
 	pace->calm = 0;
 	allo_steps_add_long(&pace->steps, step);
+}
+
+/* More than 50 us. */
+static bool is_long(uint64_t ticks)
+{
+	return ticks > allo_recorder->ticks_50us;
 }
 
 /* 2 us at most. */
@@ -187,7 +195,7 @@ static bool is_short(uint64_t ticks)
 /* Learns from a gap. */
 static void count_gap(struct allo_pace *pace, uint64_t ticks, uint64_t step, bool is_after_sleep)
 {
-	if (ticks > allo_recorder->ticks_50us) {
+	if (is_long(ticks)) {
 		count_long_gap(pace, step, is_after_sleep);
 		return;
 	}
@@ -258,23 +266,27 @@ static bool has_slept(const struct allo_pace *pace)
 	return !allo_sleep_sign_is_awake(pace->own_sign);
 }
 
-/* The usual reading: after a short gap, with nothing to do but to count it.  0, with nothing
- * changed, if there may be more.  Signs that are set stay so: a sleep in between makes the gap
- * long, a later one shows at the next event. */
+/* The usual reading: after a gap that is not long, with nothing to do but to count it.  0, with
+ * nothing changed, if there may be more.  Signs that are set stay so: a sleep in between makes the
+ * gap long, a later one shows at the next event. */
 static uint64_t read_quickly(struct allo_pace *pace, uint64_t step)
 {
 	bool is_calm = pace->calm == CALM;
-	uint64_t now;
+	uint64_t now, gap;
 
-	if (is_calm && (pace->sign == 0 || !pace->is_base_known || has_slept(pace) ||
+	/* If the base is known, the signs have been set since. */
+	if (is_calm && (!pace->is_base_known || has_slept(pace) ||
 			__atomic_load_n(allo_tick_word(), __ATOMIC_RELAXED) != pace->tick))
 		return 0;
 	now = allo_now();
-	if (!is_short(now - pace->read_ticks) || now >= allo_recorder_due())
+	gap = now - pace->read_ticks;
+	if (is_long(gap) || now >= allo_recorder_due())
 		return 0;
 	allo_steps_add_short(&pace->steps, step);
-	if (!is_calm) {
-		pace->calm++;
+	if (is_calm) {
+		pace->sign = pace->own_sign;
+	} else {
+		pace->calm += is_short(gap);
 		pace->sign = 0;
 		pace->is_base_known = false;
 	}

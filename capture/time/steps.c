@@ -16,10 +16,10 @@ static uint8_t greater(uint8_t a, uint8_t b)
 	return a > b ? a : b;
 }
 
-void allo_steps_forget(struct allo_steps *steps)
+void allo_steps_forget(struct allo_steps *steps, uint8_t times)
 {
 	for (int i = 0; i < ALLO_STEPS; i++)
-		steps->left[i] = greater(steps->left[i], ALLO_STEP_NEW);
+		steps->left[i] = greater(steps->left[i], times);
 }
 
 void allo_steps_add_short(struct allo_steps *steps, uint64_t step)

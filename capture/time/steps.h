@@ -18,6 +18,7 @@ enum {
 	ALLO_STEP_NONE = ALLO_STEPS,
 	/* Short times in a row until a step is known. */
 	ALLO_STEP_NEW = 4,
+	ALLO_STEP_OLD = 1,     /* it was known before a long gap */
 	ALLO_STEP_LONG = 127,  /* it was long, or may have been */
 	ALLO_STEP_WRONG = 255, /* it may have been long before a sleep */
 	/* The last ones, above LONG, count this many times each. */
@@ -41,8 +42,8 @@ static inline uint64_t allo_step(uint32_t last, uint64_t next)
 /* No step is known. */
 void allo_steps_begin(struct allo_steps *steps);
 
-/* All steps are new, but for those that are known to be long. */
-void allo_steps_forget(struct allo_steps *steps);
+/* Each step must be short so many times in a row again, or more often if it was long. */
+void allo_steps_forget(struct allo_steps *steps, uint8_t times);
 
 /* This step was short, or long, by the clock. */
 void allo_steps_add_short(struct allo_steps *steps, uint64_t step);

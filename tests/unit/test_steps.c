@@ -80,9 +80,13 @@ static void forgetting_keeps_long_steps(void **state)
 	allo_steps_begin(&steps);
 	be_short(A, 10);
 	allo_steps_add_long(&steps, B);
-	allo_steps_forget(&steps);
-	assert_int_equal(steps.left[A], ALLO_STEP_NEW);
+	allo_steps_forget(&steps, ALLO_STEP_OLD);
+	assert_int_equal(steps.left[A], ALLO_STEP_OLD);
 	assert_int_equal(steps.left[B], ALLO_STEP_LONG);
+	allo_steps_forget(&steps, ALLO_STEP_NEW);
+	assert_int_equal(steps.left[A], ALLO_STEP_NEW);
+	allo_steps_forget(&steps, ALLO_STEP_OLD);
+	assert_int_equal(steps.left[A], ALLO_STEP_NEW);
 }
 
 static void a_weaker_doubt_does_not_replace_a_stronger_one(void **state)
