@@ -4,7 +4,7 @@
 #include "analysis/culprit.h"
 #include "analysis/filters/pattern.h"
 #include "analysis/leaks.h"
-#include "analysis/sites/runtime_startup.h"
+#include "analysis/sites/runtime_memory.h"
 #include "base/defer.h"
 
 #include <math.h>
@@ -160,7 +160,7 @@ static bool note_runtime(struct allo_verdicts *verdicts, const struct allo_profi
 			return false;
 		if (!verdict->limit->pattern &&
 		    is_of_leaks(verdict->limit, profile, columns.metric))
-			verdict->runtime = allo_runtime_startup_sum(profile, &columns).value;
+			verdict->runtime = allo_runtime_memory_sum(profile, &columns).value;
 	}
 	return true;
 }
@@ -174,7 +174,7 @@ static bool leave_out_runtime(struct allo_profile *profile, struct allo_error *e
 	if (!allo_find_leak_metric(profile, &metric, &none))
 		return true;
 	columns = allo_metric_columns_of(profile, metric);
-	return allo_runtime_startup_drop(profile, &columns, err);
+	return allo_runtime_memory_drop(profile, &columns, err);
 }
 
 bool allo_budget_check(struct allo_verdicts *verdicts, const struct allo_limits *limits,

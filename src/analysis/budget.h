@@ -73,7 +73,7 @@ void allo_verdicts_done(struct allo_verdicts *verdicts);
 
 /*
  * Checks the limits.  `base` may be NULL when no limit needs it.  Suppressions apply to the limits
- * on leaks only; both profiles lose the suppressed samples, and those of runtime_startup.h.  The
+ * on leaks only; both profiles lose the suppressed samples, and those of runtime_memory.h.  The
  * settings of `attribution` decide on the site of a verdict.
  */
 bool allo_budget_check(struct allo_verdicts *verdicts, const struct allo_limits *limits,

@@ -2,7 +2,7 @@
 #include "analysis/leaks.h"
 
 #include "analysis/same_stacks.h"
-#include "analysis/sites/runtime_startup.h"
+#include "analysis/sites/runtime_memory.h"
 #include "base/assert.h"
 #include "base/defer.h"
 
@@ -219,8 +219,8 @@ static bool add_sample(struct finder *finder, allo_stack_id stack, const struct 
 
 static enum allo_leak_kind kind_of(const struct allo_profile *profile, const struct allo_leak *leak)
 {
-	return allo_is_runtime_startup(profile, leak->stack) ? ALLO_LEAK_RUNTIME
-							     : allo_births_kind(&leak->births);
+	return allo_is_runtime_memory(profile, leak->stack) ? ALLO_LEAK_RUNTIME
+							    : allo_births_kind(&leak->births);
 }
 
 static void add_runtime(struct allo_leaks *leaks, const struct allo_leak *leak)

@@ -4,7 +4,7 @@
 #include "base/defer.h"
 
 #include "analysis/deep_sums.h"
-#include "analysis/sites/runtime_startup.h"
+#include "analysis/sites/runtime_memory.h"
 #include "analysis/sites/script_package.h"
 #include "profile/naming.h"
 #include "profile/stack_walk.h"
@@ -228,7 +228,7 @@ static void pass_calls(struct allo_top *top, const struct allo_profile *profile,
 	if (!row->has_via || row->is_runtime)
 		row->is_runtime = allo_attribution_frame(top->attribution, profile, id).role ==
 					  ALLO_ROLE_LIBRARY &&
-				  allo_is_runtime_startup(profile, stack);
+				  allo_is_runtime_memory(profile, stack);
 	row->has_via = true;
 	allo_attribution_pass(top->attribution, profile, stack, site, fabs((double)values->value));
 }
@@ -363,7 +363,7 @@ bool allo_top_take_runtime(struct allo_top *top, const struct allo_profile *prof
 		allo_stack_id stack = profile->sample_stacks.at[i];
 
 		if ((values.value == 0 && values.blocks == 0) ||
-		    !allo_is_runtime_startup(profile, stack))
+		    !allo_is_runtime_memory(profile, stack))
 			continue;
 		allo_values_add(taken, &values);
 		allo_values_subtract(&less, &values);

@@ -32,7 +32,7 @@ struct allo_top_row {
 	 * from the allocations; 0: none, or several. */
 	allo_string_id via;
 	bool has_via; /* private: `via` is set */
-	/* All own samples are of runtime_startup.h. */
+	/* All own samples are of runtime_memory.h. */
 	bool is_runtime;
 };
 
@@ -66,7 +66,7 @@ void allo_top_done(struct allo_top *top);
 bool allo_top_add(struct allo_top *top, const struct allo_profile *profile,
 		  const struct allo_metric_columns *columns, struct allo_error *err);
 
-/* Takes out the samples of runtime_startup.h, which were added before; `taken` is their sum. */
+/* Takes out the samples of runtime_memory.h, which were added before; `taken` is their sum. */
 bool allo_top_take_runtime(struct allo_top *top, const struct allo_profile *profile,
 			   const struct allo_metric_columns *columns, struct allo_values *taken,
 			   struct allo_error *err);

@@ -2,7 +2,7 @@
 #include "findings/evidence.h"
 
 #include "analysis/accesses.h"
-#include "analysis/sites/runtime_startup.h"
+#include "analysis/sites/runtime_memory.h"
 #include "base/assert.h"
 #include "base/defer.h"
 #include "profile/naming.h"
@@ -162,8 +162,8 @@ static bool add_sample(struct allo_evidence *evidence, const struct columns *col
 	struct allo_evidence_site values = values_of(evidence->in.profile, columns, sample), *site;
 	allo_stack_id stack = evidence->in.profile->sample_stacks.at[sample];
 
-	/* What the start of the C and C++ libraries keeps is no leak. */
-	if (values.end_bytes > 0 && allo_is_runtime_startup(evidence->in.profile, stack))
+	/* Memory that these libraries keep is no leak. */
+	if (values.end_bytes > 0 && allo_is_runtime_memory(evidence->in.profile, stack))
 		values.end_bytes = values.end_blocks = 0;
 	for (size_t i = 0; i < FIELDS; i++)
 		add(field_of(&evidence->sum, i), *field_of(&values, i));

@@ -36,7 +36,7 @@ struct allo_text allo_report_row_name(struct allo_report *report, const struct a
 	if ((row->via == 0 && !row->is_runtime) || !allo_report_is_prose(report))
 		return name;
 	if (row->is_runtime)
-		return allo_text_of(allo_report_string(report, "%.*s (runtime start-up)",
+		return allo_text_of(allo_report_string(report, "%.*s (language runtime)",
 						       ALLO_TEXT_WHOLE(name)));
 	name = allo_report_text(report, name);
 	via = allo_report_name(report, allo_profile_text(profile, row->via));

@@ -2,6 +2,8 @@
 import csv
 import io
 import re
+import shutil
+import unittest
 
 from allotest import ALLO, ENVIRONMENT, GOLDEN, Test
 from recordings import CaptureTest, PROGRAMS, built
@@ -116,8 +118,39 @@ class Recording(CaptureTest):
             self.assertEqual(self.run_program(ALLO, "leaks", path).returncode, 0)
 
 
-class RuntimeStartup(CaptureTest):
-    """Libstdc++ reserves memory for exceptions, once per process: it is no leak."""
+class LanguageRuntimes(CaptureTest):
+    """Their libraries keep memory until the end of the process: it is no leak."""
+
+    def assert_clean(self, *command):
+        """Prints something into a pipe; all that is left belongs to the language."""
+        self.must(ALLO, "run", "-q", "-f", "-o", "a.allo", "--max-leaks", 0, "--", *command)
+        found = self.allo_json("leaks", "a.allo")
+        self.assertGreater(found["sum"], 0)
+        self.assertEqual((found["runtime"], found["runtime_blocks"]), (found["sum"], found["sum_blocks"]))
+        self.assertEqual({leak["kind"] for leak in found["leaks"]}, {"runtime"})
+
+    def test_the_buffers_of_stdin_and_stdout(self):
+        source = self.file("echo.c", "#include <stdio.h>\nint main(void) { char line[80];\n"
+                                     " if (!freopen(\"echo.c\", \"r\", stdin)) return 1;\n"
+                                     " while (fgets(line, sizeof(line), stdin)) printf(\"%s\", line); return 0; }\n")
+        self.must("gcc", "-g", source, "-o", "echo")
+        self.assert_clean("./echo")
+
+    @unittest.skipUnless(shutil.which("rustc"), "rustc is not installed")
+    def test_the_main_thread_of_rust(self):
+        source = self.file("sum.rs", "fn main() { let all: Vec<String> = (0..99).map(|i| i.to_string()).collect();\n"
+                                     " println!(\"{}\", all.concat()); }\n")
+        for flags in (["-g"], ["-O"]):
+            self.must("rustc", *flags, source, "-o", "sum")
+            self.assert_clean("./sum")
+
+    def test_a_stream_that_is_not_closed_is_a_leak(self):
+        source = self.file("open.c", "#include <stdio.h>\nint main(void) {\n"
+                                     " for (int i = 0; i < 7; i++) fgetc(fopen(\"open.c\", \"r\")); return 0; }\n")
+        self.must("gcc", "-g", source, "-o", "open")
+        self.allo("run", "-q", "-f", "-o", "a.allo", "./open")
+        leaks = self.allo_json("leaks", "a.allo")["leaks"]
+        self.assertEqual([(leak["total_blocks"], leak["kind"] == "runtime") for leak in leaks], [(7, False), (7, True)])
 
     def build(self, leak, *flags):
         self.must("g++", "-O1", "-g", *flags, self.file("clean.cpp",
@@ -131,7 +164,7 @@ class RuntimeStartup(CaptureTest):
         """Returns its leaks."""
         self.allo("leaks", "--exit-code", recording)
         self.assertRegex(self.allo("budget", "--max-leaks", 0, recording),
-                         r"^ok  leaks  0 B  limit 0 B  plus 7\d\.\d KiB of runtime start-up\n")
+                         r"^ok  leaks  0 B  limit 0 B  plus 7\d\.\d KiB of language runtimes\n")
         limit = self.allo_json("budget", "--max-leaks", 0, recording)["limits"][0]
         self.assertEqual((limit["measured"], limit["ok"]), (0, True))
         found = self.allo_json("leaks", recording)
@@ -146,7 +179,7 @@ class RuntimeStartup(CaptureTest):
         found = self.check_limits("a.allo")
         self.assertEqual([leak["kind"] for leak in found["leaks"]], ["runtime"])
         self.assertRegex(self.allo("leaks", "a.allo"), r"^never freed: nothing\n"
-                                                       r"plus 7\d\.\d KiB of runtime start-up in 1 stack\n")
+                                                       r"plus 7\d\.\d KiB of language runtimes in 1 stack\n")
         # Other formats and sums of files have no times.
         self.allo("convert", "-q", "a.allo", "-o", "a.pb.gz")
         self.allo("leaks", "--exit-code", "a.pb.gz")
@@ -161,8 +194,8 @@ class RuntimeStartup(CaptureTest):
         self.build(leak=0)
         self.allo("run", "-q", "-o", "a.allo", "./clean")
         text = self.allo("summary", "a.allo")
-        self.assertRegex(text, r", 0 B never freed, plus 7\d\.\d KiB of runtime start-up\n")
-        self.assertRegex(text, r"\nnever freed: nothing, plus 7\d\.\d KiB of runtime start-up\n\n")
+        self.assertRegex(text, r", 0 B never freed, plus 7\d\.\d KiB of language runtimes\n")
+        self.assertRegex(text, r"\nnever freed: nothing, plus 7\d\.\d KiB of language runtimes\n\n")
         self.assertNotIn("allo leaks", text)
         page = self.allo_json("summary", "a.allo")
         table = next(table for table in page["tables"] if table["name"] == "end")
@@ -175,9 +208,9 @@ class RuntimeStartup(CaptureTest):
         done = self.run_program(ALLO, "budget", "--max-leaks", 0, "a.allo")
         self.assertEqual(done.returncode, 3)
         self.assertRegex(done.stdout.decode(), r"^FAIL  leaks  4\.89 KiB  limit 0 B  4\.89 KiB over, mostly main  clean\.cpp "
-                                               r"\(4\.89 KiB\), plus 7\d\.\d KiB of runtime start-up\n")
+                                               r"\(4\.89 KiB\), plus 7\d\.\d KiB of language runtimes\n")
         text = self.allo("summary", "a.allo")
-        self.assertRegex(text, r"\nnever freed: 4\.89 KiB in 1 block, plus 7\d\.\d KiB of runtime start-up\n.*\n"
+        self.assertRegex(text, r"\nnever freed: 4\.89 KiB in 1 block, plus 7\d\.\d KiB of language runtimes\n.*\n"
                                r"4\.89 KiB  100\.0% +1  main  clean\.cpp:\d+\n\n")
 
 

@@ -253,9 +253,9 @@ class Programs(Newcomer):
         leaks = self.allo("leaks", "first.allo")
         # Libstdc++ keeps memory for exceptions, more than the program leaks.
         for command in ("summary", "top"):
-            self.assertRegex(self.allo(command, "first.allo"), r"  libstdc\+\+\S+ \(runtime start-up\)\n")
+            self.assertRegex(self.allo(command, "first.allo"), r"  libstdc\+\+\S+ \(language runtime\)\n")
         self.assertRegex(leaks.split("\n\n")[1], r"\(via std::.*\)\n    open_session  service.cpp:\d+\n    main")
-        self.assertRegex(leaks, r"^.*\n.*; plus 7\d\.\d KiB of runtime start-up in 1 stack\n")
+        self.assertRegex(leaks, r"^.*\n.*; plus 7\d\.\d KiB of language runtimes in 1 stack\n")
 
     def test_our_rust_program(self):
         self.find("rustc")

@@ -29,8 +29,8 @@ static const struct allo_option options[] = {
 	OPT_SET(0, "only", "KINDS", only, allo_leak_kind_names,
 		"show stacks of these kinds only, separated by commas. start: all blocks were "
 		"allocated in the first tenth of the run. growing: in at least three tenths, "
-		"the last three included. later: neither. runtime: by the start-up code of the "
-		"C and C++ libraries. The run ends with the last allocation of the program: "
+		"the last three included. later: neither. runtime: kept by the libraries of C, "
+		"C++ and Rust until the end, such as the buffer of stdout. The run ends with the last allocation of the program: "
 		"later pauses do not count. In a run of less than a second, tenths of the "
 		"allocations count as well as tenths of the time"),
 	OPT_FILES(0, "suppressions", "FILE", suppressions,
@@ -104,7 +104,7 @@ static void result_done(struct result *result)
 }
 
 static const char *const kind_texts[ALLO_LEAK_KINDS] = { "at start", "growing", "later",
-							 "runtime start-up" };
+							 "language runtimes" };
 
 /* For programs. */
 

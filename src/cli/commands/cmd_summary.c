@@ -151,7 +151,7 @@ static size_t shown_rows(const struct page *page, size_t count)
 
 /* The run. */
 
-/* Memory that was never freed, by the start of the C and C++ libraries. */
+/* Memory that the libraries of C, C++ and Rust keep until the end. */
 static uint64_t runtime_bytes(const struct page *page)
 {
 	const struct allo_overview_table *end = allo_overview_find(&page->overview, "end");
@@ -163,7 +163,7 @@ static uint64_t runtime_bytes(const struct page *page)
 static const char *plus_runtime(struct allo_report *report, uint64_t bytes)
 {
 	return bytes == 0 ? ""
-			  : allo_report_string(report, ", plus %s of runtime start-up",
+			  : allo_report_string(report, ", plus %s of language runtimes",
 					       allo_report_bytes(report, bytes));
 }
 
@@ -366,7 +366,7 @@ static void describe_title(struct allo_report *report, const struct allo_figures
 	if (sum->value != 0 && strcmp(unit_noun(figures), "blocks") == 0)
 		allo_report_put(report, ALLO_STYLE_PLAIN, " block%s", sum->value == 1 ? "" : "s");
 	if (runtime->value != 0)
-		allo_report_put(report, ALLO_STYLE_PLAIN, ", plus %s of runtime start-up",
+		allo_report_put(report, ALLO_STYLE_PLAIN, ", plus %s of language runtimes",
 				allo_report_value(report, figures, runtime->value));
 	allo_report_end_line(report);
 }

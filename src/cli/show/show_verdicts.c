@@ -93,7 +93,7 @@ static void phrase_why(const struct allo_judgement *judgement, const struct allo
 	if (verdict->mostly)
 		phrase_mostly(judgement, verdict, phrases);
 	if (verdict->runtime != 0)
-		add_why(phrases, "%splus %s of runtime start-up",
+		add_why(phrases, "%splus %s of language runtimes",
 			phrases->why && phrases->why[0] ? ", " : "",
 			format(judgement, verdict, verdict->runtime, false, a));
 }

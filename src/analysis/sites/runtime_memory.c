@@ -1,4 +1,4 @@
-#include "analysis/sites/runtime_startup.h"
+#include "analysis/sites/runtime_memory.h"
 
 #include "analysis/sites/allocator.h"
 #include "analysis/sites/known_code.h"
@@ -6,6 +6,9 @@
 #include "profile/naming.h"
 
 #include <stdlib.h>
+
+/* Frames of a stack at the start of a Rust program, at most. */
+enum { RUST_DEPTH = 32 };
 
 static struct allo_text name_of(const struct allo_profile *profile, const struct allo_frame *frame,
 				uint32_t call)
@@ -15,11 +18,14 @@ static struct allo_text name_of(const struct allo_profile *profile, const struct
 	return allo_profile_text(profile, profile->functions.at[line.function].name);
 }
 
-/* Libstdc++'s pool for exceptions, in a program that contains the library (-static-libstdc++).  Its
- * constructor is named after the file, or after the first function of the file. */
-static bool is_of_pool(const struct allo_profile *profile, const struct allo_frame *frame)
+/* Functions whose memory stays until the process ends: those of the buffers of stdin, stdout and
+ * other streams of C, and the constructor of libstdc++'s pool for exceptions, in a program that
+ * contains the library (-static-libstdc++).  That one is named after its file, or after the first
+ * function of the file. */
+static bool keeps_memory(const struct allo_profile *profile, const struct allo_frame *frame)
 {
 	static const struct allo_text names[] = {
+		ALLO_TEXT_INIT("_IO_file_doallocate"),
 		ALLO_TEXT_INIT("_GLOBAL__sub_I_eh_alloc.cc"),
 		ALLO_TEXT_INIT("_GLOBAL__sub_I__ZN9__gnu_cxx9__freeresEv"),
 		ALLO_TEXT_INIT("_GLOBAL__sub_I___gnu_cxx::__freeres()"),
@@ -64,13 +70,13 @@ static bool is_of_loader(const struct allo_profile *profile, const struct allo_f
 }
 
 /* The loader must be the outermost caller: a stack that is cut ends in libc, too. */
-bool allo_is_runtime_startup(const struct allo_profile *profile, allo_stack_id stack)
+static bool is_of_c_library(const struct allo_profile *profile, allo_stack_id stack)
 {
 	const struct allo_frame *frame = NULL;
 
 	for (; stack != 0; stack = profile->stacks.at[stack].parent) {
 		frame = &profile->frames.at[profile->stacks.at[stack].frame];
-		if (is_of_pool(profile, frame))
+		if (keeps_memory(profile, frame))
 			return true;
 		if (!is_of_library(profile, frame) && !is_of_allocator(profile, frame))
 			return false;
@@ -78,8 +84,53 @@ bool allo_is_runtime_startup(const struct allo_profile *profile, allo_stack_id s
 	return frame && frame->module && is_of_loader(profile, frame);
 }
 
-struct allo_values allo_runtime_startup_sum(const struct allo_profile *profile,
-					    const struct allo_metric_columns *columns)
+static bool is_short(const struct allo_profile *profile, allo_stack_id stack)
+{
+	for (unsigned depth = 0; depth < RUST_DEPTH; depth++) {
+		if (stack == 0)
+			return true;
+		stack = profile->stacks.at[stack].parent;
+	}
+	return false;
+}
+
+static bool is_of_rust_library(const struct allo_profile *profile, const struct allo_frame *frame,
+			       uint32_t call)
+{
+	struct allo_line line = allo_call_line(profile, frame, call);
+
+	return allo_known_function(name_of(profile, frame, call), allo_line_file(profile, line),
+				   true)
+		       .role > ALLO_ROLE_SCRIPT_LIBRARY;
+}
+
+/* Whether Rust's main thread began with this, before it called main(). */
+static bool is_of_rust_start(const struct allo_profile *profile, allo_stack_id stack)
+{
+	if (!is_short(profile, stack))
+		return false;
+	for (; stack != 0; stack = profile->stacks.at[stack].parent) {
+		const struct allo_frame *frame =
+			&profile->frames.at[profile->stacks.at[stack].frame];
+
+		for (uint32_t call = 0; call < frame->line_count; call++) {
+			if (allo_text_starts(name_of(profile, frame, call),
+					     ALLO_TEXT("std::rt::lang_start_internal")))
+				return true;
+			if (!is_of_rust_library(profile, frame, call))
+				return false;
+		}
+	}
+	return false;
+}
+
+bool allo_is_runtime_memory(const struct allo_profile *profile, allo_stack_id stack)
+{
+	return is_of_c_library(profile, stack) || is_of_rust_start(profile, stack);
+}
+
+struct allo_values allo_runtime_memory_sum(const struct allo_profile *profile,
+					   const struct allo_metric_columns *columns)
 {
 	struct allo_values sum = { 0 };
 
@@ -87,14 +138,14 @@ struct allo_values allo_runtime_startup_sum(const struct allo_profile *profile,
 		struct allo_values values = allo_values_of(profile, columns, i);
 
 		if ((values.value != 0 || values.blocks != 0) &&
-		    allo_is_runtime_startup(profile, profile->sample_stacks.at[i]))
+		    allo_is_runtime_memory(profile, profile->sample_stacks.at[i]))
 			allo_values_add(&sum, &values);
 	}
 	return sum;
 }
 
-bool allo_runtime_startup_drop(struct allo_profile *profile,
-			       const struct allo_metric_columns *columns, struct allo_error *err)
+bool allo_runtime_memory_drop(struct allo_profile *profile,
+			      const struct allo_metric_columns *columns, struct allo_error *err)
 {
 	size_t count = allo_profile_sample_count(profile), dropped = 0;
 	ALLO_DEFER(allo_free_pointer) bool *kept = calloc(count + 1, sizeof(*kept));
@@ -105,7 +156,7 @@ bool allo_runtime_startup_drop(struct allo_profile *profile,
 		struct allo_values values = allo_values_of(profile, columns, i);
 
 		kept[i] = (values.value == 0 && values.blocks == 0) ||
-			  !allo_is_runtime_startup(profile, profile->sample_stacks.at[i]);
+			  !allo_is_runtime_memory(profile, profile->sample_stacks.at[i]);
 		dropped += !kept[i];
 	}
 	if (dropped > 0)
