@@ -255,7 +255,7 @@ class Programs(Newcomer):
         for command in ("summary", "top"):
             self.assertRegex(self.allo(command, "first.allo"), r"  libstdc\+\+\S+ \(language runtime\)\n")
         self.assertRegex(leaks.split("\n\n")[1], r"\(via std::.*\)\n    open_session  service.cpp:\d+\n    main")
-        self.assertRegex(leaks, r"^.*\n.*; plus 7\d\.\d KiB of language runtimes in 1 stack\n")
+        self.assertRegex(leaks, r"^.*\n.*; plus 7\d\.\d KiB of language runtimes in 2 stacks\n")
 
     def test_our_rust_program(self):
         self.find("rustc")

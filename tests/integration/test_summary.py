@@ -12,6 +12,15 @@ METRICS = {"peak": "peak_bytes", "end": "end_bytes", "alloc": "alloc_bytes", "te
 
 
 class Numbers(LivesTest):
+    def kept_by_runtimes(self, path):
+        """Bytes that are no leaks, by site."""
+        kept = collections.Counter()
+        for leak in self.allo_json("leaks", "-n", "0", path)["leaks"]:
+            if leak["kind"] == "runtime":
+                site = leak["frames"][leak["site"]]
+                kept[site["name"], site.get("line")] += leak["total"]
+        return kept
+
     def check(self, path):
         """Against events, `allo top` and `allo info`."""
         found = self.allo_json("summary", "-n", "0", path)
@@ -31,8 +40,11 @@ class Numbers(LivesTest):
         for table in found["tables"]:
             top = self.allo_json("top", "-n", "0", "--by", "site", "-M", METRICS[table["name"]], path)
             self.assertEqual(table["sum"], top["sum"])
+            kept = self.kept_by_runtimes(path) if table["name"] == "end" else {}
+            rows = [(row["name"], row.get("line"), row["self"] - kept.get((row["name"], row.get("line")), 0)) for row in top["rows"]]
             self.assertEqual([(row["name"], row.get("line"), row["value"]) for row in table["rows"]],
-                             [(row["name"], row.get("line"), row["self"]) for row in top["rows"] if row["self"]])
+                             sorted((row for row in rows if row[2]), key=lambda row: -row[2]))
+            self.assertEqual(table.get("runtime", 0), sum(kept.values()))
             self.assertEqual(table["row_count"], len(table["rows"]))
         modules = self.allo_json("top", "-n", "0", "--by", "module", "-M", "peak_bytes", path)
         self.assertEqual([(row["name"], row["value"]) for row in found["modules"]["rows"]],
