@@ -153,6 +153,7 @@ struct allo_command {
 	size_t files_least, files_most;
 	/* The first argument is a program: options end there, what follows is the program's. */
 	bool takes_program;
+	bool finds_newest;             /* without files, it reads the newest recording here */
 	bool takes_processes;          /* as well as files; others read the recordings of %NAME */
 	enum allo_completes completes; /* its arguments */
 	/* `options` starts as the defaults and is filled from the command line; `files` ends with
@@ -181,6 +182,9 @@ bool allo_options_ask_for_help(const struct allo_command *command, char **argume
 /* Fills `options` and takes the options out of `arguments`, which keeps the files and its NULL. */
 bool allo_options_parse(const struct allo_command *command, char **arguments, void *options,
 			struct allo_error *err);
+
+/* The value of a flag among `options`; false if the command does not have it. */
+bool allo_options_flag(const struct allo_command *command, const void *options, char letter);
 
 /* The name among `candidates` (NULL ends) that was probably meant; NULL when none is near. */
 const char *allo_nearest(const char *word, const char *const *candidates);

@@ -54,6 +54,10 @@ static void put_statuses(struct allo_output *out, const struct allo_example *sta
 	}
 }
 
+const char allo_help_newest[] =
+	"Without FILE, it reads the newest recording in the working folder: a file *.allo, or a "
+	"directory *.allo.d.";
+
 static void put_command(struct allo_output *out, const struct allo_command *command,
 			const struct allo_style *style)
 {
@@ -63,6 +67,10 @@ static void put_command(struct allo_output *out, const struct allo_command *comm
 			   style->reset, command->name, command->arguments[0] ? " " : "",
 			   command->arguments);
 	allo_show_wrapped(out, command->about, 0, 0);
+	if (command->finds_newest) {
+		allo_output_byte(out, '\n');
+		allo_show_wrapped(out, allo_help_newest, 0, 0);
+	}
 	for (size_t i = 0; command->groups[i]; i++) {
 		const struct allo_option *option = command->groups[i]->options;
 

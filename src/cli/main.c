@@ -3,10 +3,10 @@
 #include "cli/command.h"
 #include "cli/dropin.h"
 #include "cli/help.h"
+#include "cli/named_recordings.h"
 #include "profile/naming.h"
 #include "replay/events/event_stream.h"
 #include "report/messages.h"
-#include "watch/claimed_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,88 +29,6 @@ static int exit_status(const struct allo_error *err)
 	}
 }
 
-/* %NAME in place of a file: the recordings of running processes. */
-
-/* All zeros is empty.  main() owns it, since errors name its paths. */
-struct named_recordings {
-	ALLO_VEC(char *) words;
-	ALLO_VEC(struct allo_recorded_processes) lists; /* own the paths and keep files open */
-};
-
-static void named_recordings_done(struct named_recordings *files)
-{
-	for (size_t i = 0; i < files->lists.len; i++)
-		allo_recorded_processes_done(&files->lists.at[i]);
-	allo_vec_done(&files->lists);
-	allo_vec_done(&files->words);
-}
-
-/* Whether a word stands for processes: it begins with % and is no file. */
-static bool is_process_word(const char *word)
-{
-	return word[0] == '%' && word[1] != '\0' && access(word, F_OK) != 0;
-}
-
-static bool find_processes(struct allo_recorded_processes *list, const char *word, bool is_one,
-			   struct allo_error *err)
-{
-	struct allo_recorded_process process;
-
-	if (!is_one)
-		return allo_recorded_processes_find(list, word, err);
-	if (!allo_recorded_process_find(list, word, &process, err))
-		return false;
-	list->all.len = 0;
-	return allo_vec_add(&list->all, process, err);
-}
-
-static bool add_recordings(struct named_recordings *files, const char *word, bool is_one,
-			   struct allo_error *err)
-{
-	struct allo_recorded_processes *list = allo_vec_push(&files->lists);
-
-	if (!list)
-		return allo_fail_memory(err);
-	*list = (struct allo_recorded_processes){ 0 };
-	if (!find_processes(list, word, is_one, err))
-		return false;
-	for (size_t i = 0; i < list->all.len; i++) {
-		char *path;
-
-		if (!allo_recorded_process_has_file(&list->all.at[i], err))
-			return false;
-		path = (char *)allo_claimed_recording(list, &list->all.at[i], err);
-		if (!path || !allo_vec_add(&files->words, path, err))
-			return false;
-	}
-	return true;
-}
-
-/*
- * Replaces such words among the arguments of a command that reads files by the paths of recordings.
- * Commands that take any number of files get those of all processes of a name.  Returns the
- * arguments, which belong to `files`, or NULL on failure.
- */
-static char **name_recordings(struct named_recordings *files, const struct allo_command *command,
-			      char **arguments, struct allo_error *err)
-{
-	bool reads_files = command->completes == ALLO_COMPLETE_FILES && !command->takes_processes;
-	bool is_one = command->files_most != (size_t)-1, is_any = false;
-	char *end = NULL;
-
-	for (size_t i = 0; reads_files && arguments[i]; i++)
-		is_any |= is_process_word(arguments[i]);
-	if (!is_any)
-		return arguments;
-	for (; *arguments; arguments++) {
-		if (!is_process_word(*arguments))
-			allo_vec_add(&files->words, *arguments, err);
-		else if (!add_recordings(files, *arguments, is_one, err))
-			return NULL;
-	}
-	return allo_vec_add(&files->words, end, err) ? files->words.at : NULL;
-}
-
 /* Commands. */
 
 /* These return the exit status. */
@@ -120,8 +38,8 @@ static int print_help(const struct allo_command *command, struct allo_error *err
 	return exit_status(err);
 }
 
-static int run(const struct allo_command *command, char **arguments, struct named_recordings *files,
-	       struct allo_error *err)
+static int run(const struct allo_command *command, char **arguments,
+	       struct allo_named_recordings *files, struct allo_error *err)
 {
 	ALLO_DEFER(allo_free_pointer) void *options = calloc(1, command->options_size + 1);
 
@@ -132,7 +50,7 @@ static int run(const struct allo_command *command, char **arguments, struct name
 	else if (command->defaults)
 		memcpy(options, command->defaults, command->options_size);
 	if (options && allo_options_parse(command, arguments, options, err) &&
-	    (arguments = name_recordings(files, command, arguments, err)) != NULL)
+	    (arguments = allo_name_recordings(files, command, arguments, options, err)) != NULL)
 		command->run(options, arguments, err);
 	return command->status ? *command->status : exit_status(err);
 }
@@ -142,10 +60,10 @@ static bool is_file(const char *word)
 {
 	return strcmp(word, "-") == 0 ||
 	       (word[0] != '-' &&
-		(strpbrk(word, "/.") || access(word, F_OK) == 0 || is_process_word(word)));
+		(strpbrk(word, "/.") || access(word, F_OK) == 0 || allo_is_process_word(word)));
 }
 
-static int run_named(char **arguments, struct named_recordings *files, struct allo_error *err)
+static int run_named(char **arguments, struct allo_named_recordings *files, struct allo_error *err)
 {
 	const struct allo_command *command;
 	const char *name = arguments[0];
@@ -188,7 +106,7 @@ static void say_count(void)
 
 int main(int argc, char **argv)
 {
-	ALLO_DEFER(named_recordings_done) struct named_recordings files = { 0 };
+	ALLO_DEFER(allo_named_recordings_done) struct allo_named_recordings files = { 0 };
 	struct allo_error err = { 0 };
 	struct allo_text called = argc > 0 ? allo_basename(allo_text_of(argv[0]))
 					   : ALLO_TEXT("allo");

@@ -36,6 +36,13 @@ static const struct allo_option *find_option(const struct allo_command *command,
 	return NULL;
 }
 
+bool allo_options_flag(const struct allo_command *command, const void *options, char letter)
+{
+	const struct allo_option *option = find_option(command, letter, NULL, 0);
+
+	return option && *(const bool *)((const char *)options + option->offset);
+}
+
 /* Number of edits between two words: a letter added, removed, changed, or two swapped. */
 static size_t distance(const char *a, const char *b)
 {

@@ -1,4 +1,5 @@
 """The first screen has the answer and nothing else; an empty answer names the question that has one."""
+import os
 import re
 import shutil
 import subprocess
@@ -103,6 +104,38 @@ class OfOneProgram(Test):
                               (["sh", "-c", "ls"], "'allo run sh' records the program")):
             said = self.run_program(ALLO, *command).stderr.decode()
             self.assertIn(" ".join(hint.split()), " ".join(said.split()), command)
+
+
+class WithoutFile(Test):
+    COMMANDS = ("summary", "info", "top", "tree", "leaks", "hist", "timeline", "threads", "blocks", "events")
+
+    def newest(self):
+        """The input of all commands."""
+        names = set()
+        for command in self.COMMANDS:
+            done = self.run_program(ALLO, command)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            names.add(re.match(r"allo: showing (\S+), the newest recording here\n", done.stderr.decode())[1])
+            self.assertEqual(done.stdout, self.run_program(ALLO, command, *names).stdout)
+        self.assertEqual(self.run_program(ALLO, "top", "-q").stderr, b"")
+        return names
+
+    def test_the_newest_recording_is_shown(self):
+        for command in (*self.COMMANDS, "flame"):
+            said = self.allo_fails(command, status=2)
+            self.assertIn(f"'allo {command}' without FILE reads the newest recording here, and there is no *.allo in", said)
+            self.assertIn("Without FILE, it reads the newest recording", " ".join(self.allo(command, "--help").split()))
+        self.must(ALLO, "run", "-q", "-o", "old.allo", "ls")
+        self.must(ALLO, "run", "-q", "-o", "new.allo", "ls")
+        os.utime(self.tmp / "old.allo", (1, 1))
+        self.assertEqual(self.newest(), {"new.allo"})
+        os.utime(self.tmp / "new.allo", (0, 0))
+        self.assertEqual(self.newest(), {"old.allo"})
+
+    def test_all_processes_of_a_run_are_shown(self):
+        self.must(ALLO, "run", "-q", "-o", "two.allo", "sh", "-c", "ls; :")
+        self.assertEqual(self.newest(), {"two.allo.d"})
+        self.assertIn("2 recordings", self.allo("summary"))
 
 
 class OfStacks(Test):

@@ -139,7 +139,7 @@ class Manual(Shell):
         page = self.file("allo-tree.1", self.allo("help", "--man", "tree"))
         env = {**ENVIRONMENT, "MANWIDTH": "1000", "LC_ALL": "C.UTF-8", "MAN_KEEP_FORMATTING": ""}
         text = re.sub(r"\s+", " ", self.must("man", "-l", page, env=env))
-        for line in ("allo tree [OPTION]... FILE...", "-i, --invert", "--sort NAME",
+        for line in ("allo tree [OPTION]... [FILE...]", "-i, --invert", "--sort NAME",
                      "high-reads and high-writes, read or written at least 1000 times a byte",
                      "allo tree --dhat --sort short-lived dhat.out.1234"):
             self.assertIn(line, text)

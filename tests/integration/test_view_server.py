@@ -274,7 +274,7 @@ class Start(ServerTest):
             self.assertFalse(said.exists())
 
     def test_without_a_file_the_newest_recording_is_shown(self):
-        self.assertIn("there is no *.allo in this folder", self.allo_fails("view", status=2))
+        self.assertIn("there is no *.allo in this folder", self.allo_fails("view", "--no-open", status=2))
         for age, name in enumerate(("new.allo", "old.allo", "oldest.allo", "other.txt")):
             shutil.copy(RECORDING, self.tmp / name)
             os.utime(self.tmp / name, (10 ** 9 - age, 10 ** 9 - age))
@@ -284,7 +284,7 @@ class Start(ServerTest):
         self.assertIn("allo: showing new.allo, the newest recording here\n", server.said)
         self.assertEqual(server.ask("open")["file"]["name"], "new.allo")
         os.utime(self.tmp / "old.allo", ns=(10 ** 18 + 1, 10 ** 18 + 1))
-        self.assertEqual(Reply(self.asked(OPEN.decode()))["file"]["name"], "old.allo")
+        self.assertEqual(Reply(self.asked(OPEN.decode(), "-q"))["file"]["name"], "old.allo")
 
     def test_a_file_that_cannot_be_read_is_named(self):
         self.assertIn("missing.allo", self.allo_fails("view", "--no-open", self.tmp / "missing.allo"))

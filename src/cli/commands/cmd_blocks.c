@@ -623,7 +623,7 @@ const struct allo_command allo_cmd_blocks = {
 	.name = "blocks",
 	.heading = "Look",
 	.summary = "list single allocations of a recording",
-	.arguments = "FILE",
+	.arguments = "[FILE]",
 	.about =
 		"Prints blocks of a recording, one per line: the time of the allocation in seconds "
 		"since the start, the size, the lifetime, the thread that allocated it, and the "
@@ -635,7 +635,7 @@ const struct allo_command allo_cmd_blocks = {
 	.groups = groups,
 	.options_size = sizeof(struct blocks),
 	.defaults = &defaults,
-	.files_least = 1,
+	.finds_newest = true,
 	.files_most = 1,
 	.completes = ALLO_COMPLETE_FILES,
 	.run = run_blocks,

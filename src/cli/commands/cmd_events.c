@@ -417,7 +417,7 @@ const struct allo_command allo_cmd_events = {
 	.name = "events",
 	.heading = "Look",
 	.summary = "print the events of a recording, one per line",
-	.arguments = "FILE",
+	.arguments = "[FILE]",
 	.about =
 		"Prints every allocation, free and realloc of a recording in the order of time, one "
 		"per line: seconds since the start, the thread, the event and the block. An "
@@ -433,7 +433,7 @@ const struct allo_command allo_cmd_events = {
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct events),
-	.files_least = 1,
+	.finds_newest = true,
 	.files_most = 1,
 	.completes = ALLO_COMPLETE_FILES,
 	.run = run_events,

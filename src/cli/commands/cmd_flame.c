@@ -106,7 +106,7 @@ const struct allo_command allo_cmd_flame = {
 	.name = "flame",
 	.heading = "Look",
 	.summary = "draw a flame graph and open it",
-	.arguments = "FILE...",
+	.arguments = "[FILE...]",
 	.about =
 		"Draws the stacks of a profile as a flame graph: an SVG file for a browser, with "
 		"search, zoom and numbers. On a desktop, xdg-open opens it if standard output is a "
@@ -117,7 +117,7 @@ const struct allo_command allo_cmd_flame = {
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct flame),
-	.files_least = 1,
+	.finds_newest = true,
 	.files_most = (size_t)-1,
 	.completes = ALLO_COMPLETE_FILES,
 	.run = run_flame,

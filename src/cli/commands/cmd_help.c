@@ -135,6 +135,8 @@ static void put_command(struct allo_output *out, const struct allo_command *comm
 	put_text(out, command->arguments);
 	allo_output_string(out, "\\fR\n.SH DESCRIPTION\n");
 	put_paragraphs(out, command->about);
+	if (command->finds_newest)
+		put_paragraphs(out, allo_help_newest);
 	for (size_t i = 0; command->groups[i]; i++) {
 		const struct allo_option *option = command->groups[i]->options;
 

@@ -586,7 +586,7 @@ const struct allo_command allo_cmd_hist = {
 	.name = "hist",
 	.heading = "Look",
 	.summary = "show histograms of block sizes and lifetimes",
-	.arguments = "FILE",
+	.arguments = "[FILE]",
 	.about =
 		"Prints histograms of block sizes and lifetimes, in blocks and bytes. In a "
 		"recording every allocation counts, and a realloc counts as an allocation of its "
@@ -600,7 +600,7 @@ const struct allo_command allo_cmd_hist = {
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct hist),
-	.files_least = 1,
+	.finds_newest = true,
 	.files_most = 1,
 	.completes = ALLO_COMPLETE_FILES,
 	.run = run_hist,

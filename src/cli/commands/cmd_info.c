@@ -561,7 +561,7 @@ const struct allo_command allo_cmd_info = {
 	.name = "info",
 	.heading = "Look",
 	.summary = "show the contents of a file",
-	.arguments = "FILE",
+	.arguments = "[FILE]",
 	.about =
 		"Prints the program that a profile is of, its metrics and their sums, and the share "
 		"of its frames that have names. Of a recording it also prints how it ended, the "
@@ -570,7 +570,7 @@ const struct allo_command allo_cmd_info = {
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct info),
-	.files_least = 1,
+	.finds_newest = true,
 	.files_most = 1,
 	.completes = ALLO_COMPLETE_FILES,
 	.run = run_info,

@@ -643,7 +643,7 @@ const struct allo_command allo_cmd_leaks = {
 	.name = "leaks",
 	.heading = "Look",
 	.summary = "show the stacks whose blocks were never freed",
-	.arguments = "FILE...",
+	.arguments = "[FILE...]",
 	.about =
 		"Prints the stacks whose blocks were live when the recording ended, the largest "
 		"first; of a profile taken earlier, those that were live then. A block on the list "
@@ -659,7 +659,7 @@ const struct allo_command allo_cmd_leaks = {
 	.groups = groups,
 	.options_size = sizeof(struct leaks),
 	.defaults = &defaults,
-	.files_least = 1,
+	.finds_newest = true,
 	.files_most = (size_t)-1,
 	.completes = ALLO_COMPLETE_FILES,
 	.run = run_leaks,

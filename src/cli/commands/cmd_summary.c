@@ -833,7 +833,7 @@ const struct allo_command allo_cmd_summary = {
 	.name = "summary",
 	.heading = "Look",
 	.summary = "show an overview of a file",
-	.arguments = "FILE...",
+	.arguments = "[FILE...]",
 	.about =
 		"Prints an overview on one page. Of a recording: the program, its totals, the heap "
 		"over time with its peak, the most severe findings (see 'allo findings'), then the "
@@ -849,7 +849,7 @@ const struct allo_command allo_cmd_summary = {
 	.groups = groups,
 	.options_size = sizeof(struct summary),
 	.defaults = &defaults,
-	.files_least = 1,
+	.finds_newest = true,
 	.files_most = (size_t)-1,
 	.completes = ALLO_COMPLETE_FILES,
 	.run = run_summary,

@@ -287,7 +287,7 @@ const struct allo_command allo_cmd_threads = {
 	.name = "threads",
 	.heading = "Look",
 	.summary = "show the memory that each thread allocated, held and freed",
-	.arguments = "FILE",
+	.arguments = "[FILE]",
 	.about = "Prints two tables with a line for each thread of a recording. The first has its "
 		 "allocations and their bytes, the most it held at once, and the bytes it held at "
 		 "the program's peak and at the end. The second has its temporary blocks (freed "
@@ -300,7 +300,7 @@ const struct allo_command allo_cmd_threads = {
 	.groups = groups,
 	.options_size = sizeof(struct threads),
 	.defaults = &defaults,
-	.files_least = 1,
+	.finds_newest = true,
 	.files_most = 1,
 	.completes = ALLO_COMPLETE_FILES,
 	.run = run_threads,

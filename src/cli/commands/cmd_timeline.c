@@ -559,7 +559,7 @@ const struct allo_command allo_cmd_timeline = {
 	.name = "timeline",
 	.heading = "Look",
 	.summary = "draw a recording's heap over time",
-	.arguments = "FILE",
+	.arguments = "[FILE]",
 	.about =
 		"Draws the live bytes, the live blocks or the allocations of a recording over "
 		"time, in steps of equal length. A step shows the exact maximum within it, so "
@@ -577,7 +577,7 @@ const struct allo_command allo_cmd_timeline = {
 	.groups = groups,
 	.options_size = sizeof(struct timeline),
 	.defaults = &defaults,
-	.files_least = 1,
+	.finds_newest = true,
 	.files_most = 1,
 	.completes = ALLO_COMPLETE_FILES,
 	.run = run_timeline,

@@ -360,7 +360,7 @@ const struct allo_command allo_cmd_top = {
 	.name = "top",
 	.heading = "Look",
 	.summary = "show the functions, sites, files or modules that hold the most",
-	.arguments = "FILE...",
+	.arguments = "[FILE...]",
 	.about = "Prints a table of functions (or sites, files, modules, addresses), the largest "
 		 "first. Each row shows the memory it holds itself, the total with its callees, "
 		 "and the share of all rows so far. A row is the code that is responsible for "
@@ -371,7 +371,7 @@ const struct allo_command allo_cmd_top = {
 	.groups = groups,
 	.options_size = sizeof(struct top),
 	.defaults = &defaults,
-	.files_least = 1,
+	.finds_newest = true,
 	.files_most = (size_t)-1,
 	.completes = ALLO_COMPLETE_FILES,
 	.run = run_top,

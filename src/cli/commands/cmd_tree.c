@@ -204,7 +204,7 @@ const struct allo_command allo_cmd_tree = {
 	.name = "tree",
 	.heading = "Look",
 	.summary = "show the tree of calls, top-down or bottom-up",
-	.arguments = "FILE...",
+	.arguments = "[FILE...]",
 	.about =
 		"Prints the tree of calls with the memory of each branch. A chain of calls without "
 		"side branches shares a line. Small branches are counted together at the end of "
@@ -219,7 +219,7 @@ const struct allo_command allo_cmd_tree = {
 	.groups = groups,
 	.options_size = sizeof(struct tree),
 	.defaults = &defaults,
-	.files_least = 1,
+	.finds_newest = true,
 	.files_most = (size_t)-1,
 	.completes = ALLO_COMPLETE_FILES,
 	.run = run_tree,

@@ -10,7 +10,6 @@
 #include "view/ask.h"
 #include "view/compare.h"
 
-#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -292,61 +291,12 @@ static bool check_state(const char *state, struct allo_error *err)
 	return true;
 }
 
-static void close_folder(DIR **folder)
-{
-	if (*folder)
-		closedir(*folder);
-}
-
-static bool is_later(const struct timespec *a, const struct timespec *b)
-{
-	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
-}
-
-/* The recording in the working folder that was written last: usually that of the 'allo run' before.
- * False if there is none. */
-static bool find_newest(char newest[NAME_MAX + 1])
-{
-	ALLO_DEFER(close_folder) DIR *folder = opendir(".");
-	struct timespec latest = { 0 };
-	const struct dirent *entry;
-	struct stat st;
-
-	newest[0] = '\0';
-	while (folder && (entry = readdir(folder))) {
-		if (!allo_text_ends(allo_text_of(entry->d_name), ALLO_TEXT(".allo")) ||
-		    stat(entry->d_name, &st) != 0 || !S_ISREG(st.st_mode) ||
-		    (newest[0] && !is_later(&st.st_mtim, &latest)))
-			continue;
-		snprintf(newest, NAME_MAX + 1, "%s", entry->d_name);
-		latest = st.st_mtim;
-	}
-	return newest[0] != '\0';
-}
-
-static bool view_newest(const struct view *opt, struct allo_error *err)
-{
-	char newest[NAME_MAX + 1], *paths[] = { newest, NULL };
-
-	if (!find_newest(newest)) {
-		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE,
-			  "'allo view' without FILE shows the newest recording here, and there is "
-			  "no *.allo in this folder");
-		return allo_hint(err, "record a program first: 'allo run ./program'");
-	}
-	if (!opt->ask && !opt->common.quiet)
-		allo_say("showing %s, the newest recording here", newest);
-	return view_files(opt, paths, err);
-}
-
 static bool run_view(const void *options_given, char **names, struct allo_error *err)
 {
 	const struct view *opt = options_given;
 
 	if (!check_state(opt->show, err) || (!opt->ask && !allo_http_load(err)))
 		return false;
-	if (!names[0])
-		return view_newest(opt, err);
 	return is_process(names[0]) ? view_process(opt, names, err) : view_files(opt, names, err);
 }
 
@@ -358,8 +308,7 @@ const struct allo_command allo_cmd_view = {
 	.about =
 		"Opens a recording or a profile of any readable format in the browser: flame graph, "
 		"table, tree, leaks, sizes and lifetimes. A recording has an exact time axis: "
-		"select any range of it, and all views show that range. Without FILE, the newest "
-		"recording (*.allo) in the working folder is opened.\n\n"
+		"select any range of it, and all views show that range.\n\n"
 		"PID shows the recording of a running process while it grows: a process id, the path "
 		"of its socket, or %NAME for the processes with that name (a unique beginning is "
 		"enough). Space freezes the page, 'g' sets a mark, and 'G' shows the growth "
@@ -370,6 +319,7 @@ const struct allo_command allo_cmd_view = {
 	.examples = examples,
 	.groups = groups,
 	.options_size = sizeof(struct view),
+	.finds_newest = true,
 	.files_least = 0,
 	.files_most = 2,
 	.completes = ALLO_COMPLETE_FILES,
