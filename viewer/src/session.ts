@@ -37,27 +37,42 @@ export const asError = (error: unknown): AskError =>
 
 const MOST_CACHED = 24 * 1024 * 1024;
 
+/* Every tree of all samples has their sums, and the root as node 0. */
+const hasSums = ({ ask, root, pivot }: Request): boolean =>
+	ask === "tree" && root === undefined && pivot === undefined;
+
+const sumRequest = ({ invert, grain, age, ...others }: Request): Request => ({ ...others, least: 1 });
+
 /* Replies by request, the oldest first, so that Back needs no engine. */
 class Cache {
 	private readonly replies = new Map<string, Reply<unknown>>();
+	private readonly sums = new Map<string, string>(); /* requests for sums, and for the tree that has them */
 	private size = 0;
 
 	get(key: string): Reply<unknown> | undefined {
-		return this.replies.get(key);
+		return this.replies.get(key) ?? this.replies.get(this.sums.get(key) ?? "");
 	}
 
-	set(key: string, reply: Reply<unknown>): void {
+	set(request: Request, reply: Reply<unknown>): void {
+		const key = JSON.stringify(request);
+
 		this.replies.set(key, reply);
+		if (hasSums(request)) this.sums.set(JSON.stringify(sumRequest(request)), key);
 		this.size += reply.size;
 		for (const [oldest, { size }] of this.replies) {
 			if (this.size <= MOST_CACHED) break;
 			this.replies.delete(oldest);
 			this.size -= size;
 		}
+		for (const [sum, tree] of this.sums) {
+			if (this.replies.has(tree)) break;
+			this.sums.delete(sum);
+		}
 	}
 
 	clear(): void {
 		this.replies.clear();
+		this.sums.clear();
 		this.size = 0;
 	}
 }
@@ -95,7 +110,7 @@ export async function ask<Head>(request: Request): Promise<Reply<Head>> {
 	try {
 		const reply = await engine.ask<Head>(request);
 		isGone.value = false;
-		if (request.ask !== "live") cache.set(key, reply);
+		if (request.ask !== "live") cache.set(request, reply);
 		return reply;
 	} catch (error) {
 		if (error instanceof AskError && error.code === "gone") retryLater();
@@ -167,7 +182,7 @@ export async function refresh(): Promise<void> {
 	cache.clear();
 	onScreen.clear();
 	requests.forEach((request, i) => {
-		if (replies[i]) cache.set(JSON.stringify(request), replies[i]);
+		if (replies[i]) cache.set(request, replies[i]);
 	});
 	epoch.value++;
 }

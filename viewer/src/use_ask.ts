@@ -1,10 +1,11 @@
 /* use_ask.ts - a view's request: the reply stays on screen until the next one is there. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Request } from "./engine.ts";
 import { Lane } from "./lane.ts";
 import type { AskError, Reply } from "./reply.ts";
 import { asError, ask, cached, epoch, session } from "./session.ts";
 import { state } from "./state.ts";
+import { askFirst, askNext } from "./turns.ts";
 
 export interface Asked<Head> {
 	reply: Reply<Head> | undefined;
@@ -25,14 +26,25 @@ export async function askNamed<Head>(request: Request, callColumns: string[]): P
 
 const EMPTY = { reply: undefined, request: undefined, error: undefined, isBusy: false };
 
-export function useAsk<Head>(request: Request | undefined, callColumns: string[] = []): Asked<Head> {
+interface AskOptions {
+	isAside?: boolean; // figures beside a view, which asks first
+}
+
+export function useAsk<Head>(
+	request: Request | undefined,
+	callColumns: string[] = [],
+	{ isAside = false }: AskOptions = {},
+): Asked<Head> {
 	const [asked, setAsked] = useState<Asked<Head>>({ ...EMPTY, isBusy: true });
 	const lane = useRef<Lane<Request, Reply<Head>> | undefined>(undefined);
 	const newest = useRef("");
 	const key = request ? JSON.stringify(request) : "";
 
-	lane.current ??= new Lane((question) => askNamed<Head>(question, callColumns));
-	useEffect(() => {
+	lane.current ??= new Lane((question) =>
+		(isAside ? askNext : askFirst)(() => askNamed<Head>(question, callColumns)),
+	);
+	/* At once: other effects wait for the next frame. */
+	useLayoutEffect(() => {
 		newest.current = key;
 		if (!request || !lane.current) {
 			setAsked(EMPTY);

@@ -4,7 +4,7 @@
  * The canvas is as large as the viewport and stays in place while its container scrolls, so stacks may be 100,000
  * frames deep.  Pointer movements draw at once; everything else at most once a frame.
  */
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { callMenu } from "../call_actions.ts";
 import { formatChange, formatCount, formatFactor, formatShare, formatValue, plural } from "../format.ts";
 import { matcherOf } from "../pattern.ts";
@@ -132,7 +132,8 @@ export function FlameGraph(props: FlameGraphProps) {
 		redraw((n) => n + 1);
 	};
 
-	useEffect(() => {
+	/* In the next frame: other effects run after it. */
+	useLayoutEffect(() => {
 		const frame = requestAnimationFrame(() => paintRef.current());
 		return () => cancelAnimationFrame(frame);
 	});

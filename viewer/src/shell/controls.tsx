@@ -205,7 +205,9 @@ function CompareButton() {
 
 /* The sum of the view, and how much the filters hide. */
 function Sum() {
-	const { reply } = useAsk<{ sum: number; whole: number }>(globalRequest("tree", { least: 1 }));
+	const { reply } = useAsk<{ sum: number; whole: number }>(globalRequest("tree", { least: 1 }), [], {
+		isAside: true,
+	});
 	const before = reply?.f64("before_total")[0];
 	if (!reply) return <div class="sum" />;
 	const { sum, whole } = reply.head;

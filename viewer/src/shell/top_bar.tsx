@@ -137,9 +137,12 @@ function Search() {
 	const input = useRef<HTMLInputElement>(null);
 	const { search } = state.value;
 	const request = search ? globalRequest("search", { text: search, most: 1 }) : undefined;
-	const { reply, error } = useAsk<{ matches: number; value: number; pattern_error?: string }>(request);
-	const whole = useAsk<{ sum: number }>(search ? globalRequest("tree", { least: 1 }) : undefined).reply?.head
-		.sum;
+	const { reply, error } = useAsk<{ matches: number; value: number; pattern_error?: string }>(request, [], {
+		isAside: true,
+	});
+	const whole = useAsk<{ sum: number }>(search ? globalRequest("tree", { least: 1 }) : undefined, [], {
+		isAside: true,
+	}).reply?.head.sum;
 	const problem = reply?.head.pattern_error ?? error?.message;
 	const result =
 		reply && whole !== undefined && !problem

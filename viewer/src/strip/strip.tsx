@@ -278,7 +278,7 @@ function Instants() {
 export function SelectionText() {
 	const { time, file } = state.value;
 	const request = time && hasTime() ? { ask: "timeline", file, ...time, steps: 1 } : undefined;
-	const head = useAsk<TimelineHead>(request).reply?.head;
+	const head = useAsk<TimelineHead>(request, [], { isAside: true }).reply?.head;
 	const peak = head?.peak;
 	const old = head?.before?.peak;
 

@@ -158,3 +158,36 @@ test("a comparison shows signs, and ends by its chip", async (t) => {
 	await page.getByTestId("base").getByRole("button").click();
 	await page.waitForURL((url) => !/[&#]b=/.test(url.hash));
 });
+
+test("the sum beside a tree needs no request, and the other figures ask after it", async (t) => {
+	const { page, engine } = await open(t, "view=flame");
+	const since = (before: number) =>
+		engine.asked
+			.slice(before)
+			.filter(({ ask }) => ask === "tree" || ask === "timeline")
+			.map(({ ask, steps }) => (steps === undefined ? ask : `${ask} ${steps}`));
+
+	await settle(page);
+	const first = engine.asked.length;
+	const sum = await page.getByTestId("sum").innerText();
+	await page.evaluate((to) => {
+		location.hash = `#v=1&view=flame&t=0.1s..${to / 2e9}s`;
+	}, DURATION);
+	await page.waitForFunction(
+		(old) => document.querySelector('[data-testid="sum"]')?.textContent !== old,
+		sum,
+	);
+	await settle(page);
+	assert.deepEqual(since(first), ["tree", "timeline 1"]);
+
+	/* A zoomed tree has the sums of its branch. */
+	const second = engine.asked.length;
+	const main = await point(page, 0.8, 1);
+	await page.mouse.dblclick(main.x, main.y);
+	await page.waitForURL((url) => /[&#]z=/.test(url.hash));
+	await page.evaluate(() => {
+		location.hash = location.hash.replace(/t=[^&]*/, "t=0.2s..0.4s");
+	});
+	await settle(page);
+	assert.deepEqual(since(second).filter((ask) => ask === "tree").length, 3);
+});
