@@ -61,6 +61,7 @@ struct builder {
 	const struct allo_metric_columns *columns;
 	const struct allo_tree_options *options;
 	struct allo_error *err;
+	bool is_signed;      /* a metric of the columns */
 	double least;        /* smallest size of a node */
 	uint32_t depth;      /* number of the level that is being split */
 	uint64_t steps_left; /* an inverted tree is cut when it has taken too many */
@@ -207,9 +208,17 @@ static bool alloc_units(struct builder *b, size_t count)
 
 static double sample_size(const struct builder *b, size_t sample)
 {
-	struct allo_values values = allo_values_of(b->profile, b->columns, sample);
+	const struct allo_metric_columns *columns = b->columns;
+	const uint64_t *row = allo_profile_row(b->profile, sample);
+	uint64_t before = columns->has_before ? row[columns->before] : 0;
+	struct allo_values values;
 
-	return (double)width_of(&values);
+	if (b->is_signed) {
+		values = allo_values_of(b->profile, columns, sample);
+		return (double)width_of(&values);
+	}
+	/* Sums of 128 bits take several times as long to convert. */
+	return (double)(row[columns->metric] > before ? row[columns->metric] : before);
 }
 
 /* Prepares stacks and lists of callees.  Callees have higher ids than their callers, so a pass from
@@ -511,15 +520,29 @@ static void spread_nodes(struct builder *b)
 	}
 }
 
+static bool is_zero(const struct builder *b, size_t sample)
+{
+	const struct allo_metric_columns *columns = b->columns;
+	const uint64_t *row = allo_profile_row(b->profile, sample);
+
+	return row[columns->metric] == 0 && (!columns->has_before || row[columns->before] == 0) &&
+	       (!columns->has_blocks || row[columns->blocks] == 0) &&
+	       b->profile->variances.len == 0;
+}
+
 static void add_values(struct builder *b)
 {
 	struct allo_tree_node *nodes = b->tree->nodes.at;
 
 	for (size_t i = 0; i < allo_profile_sample_count(b->profile); i++) {
-		struct allo_values values = allo_values_of(b->profile, b->columns, i);
+		struct allo_values values;
 		size_t unit = b->options->is_inverted ? i : b->profile->sample_stacks.at[i];
 		struct allo_tree_node *node = &nodes[b->node_of[unit] & ~BELOW];
 
+		/* In a short range most samples are. */
+		if (is_zero(b, i))
+			continue;
+		values = allo_values_of(b->profile, b->columns, i);
 		allo_values_add(&node->total, &values);
 		node->width += width_of(&values);
 		if (!(b->node_of[unit] & BELOW))
@@ -614,6 +637,8 @@ bool allo_tree_from_profile(struct allo_tree *tree, const struct allo_profile *p
 	};
 
 	ALLO_ASSERT(!options->joins_chains || options->is_inverted);
+	b.is_signed = profile->metrics.at[columns->metric].is_signed ||
+		      (columns->has_before && profile->metrics.at[columns->before].is_signed);
 	if (!allo_vec_add(&tree->nodes, ((struct allo_tree_node){ 0 }), err) || !add_kinds(&b) ||
 	    !(options->is_inverted ? prepare_up(&b) : prepare_down(&b)) || !grow(&b))
 		return false;

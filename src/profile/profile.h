@@ -302,9 +302,21 @@ void allo_profile_clear_samples(struct allo_profile *profile);
 /* Moves all samples and stacks to an empty profile; they still refer to ids of `from`. */
 void allo_profile_move_samples(struct allo_profile *from, struct allo_profile *to);
 
+/* The slow path of allo_profile_add_value(): a signed metric, or a value that overflowed. */
+void allo_profile_add_slowly(struct allo_profile *profile, size_t metric, uint64_t *value,
+			     uint64_t more);
+
 /* Adds to a value.  On overflow it saturates, and the profile gets a note. */
-void allo_profile_add_value(struct allo_profile *profile, size_t metric, uint64_t *value,
-			    uint64_t more);
+static inline void allo_profile_add_value(struct allo_profile *profile, size_t metric,
+					  uint64_t *value, uint64_t more)
+{
+	uint64_t sum;
+
+	if (profile->metrics.at[metric].is_signed || __builtin_add_overflow(*value, more, &sum))
+		allo_profile_add_slowly(profile, metric, value, more);
+	else
+		*value = sum;
+}
 
 /* Adds to the variance of an estimated value; `value` points into a row. */
 bool allo_profile_add_variance(struct allo_profile *profile, const uint64_t *value, double more,

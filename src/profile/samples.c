@@ -299,14 +299,12 @@ void allo_profile_move_samples(struct allo_profile *from, struct allo_profile *t
 	MOVE(allo_vec_done, &to->changes, &from->changes);
 }
 
-void allo_profile_add_value(struct allo_profile *profile, size_t metric, uint64_t *value,
-			    uint64_t more)
+void allo_profile_add_slowly(struct allo_profile *profile, size_t metric, uint64_t *value,
+			     uint64_t more)
 {
 	bool is_signed = profile->metrics.at[metric].is_signed;
 	int64_t sum;
 
-	if (!is_signed && !__builtin_add_overflow(*value, more, value))
-		return;
 	if (is_signed && !__builtin_add_overflow((int64_t)*value, (int64_t)more, &sum)) {
 		*value = (uint64_t)sum;
 		return;

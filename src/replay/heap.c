@@ -4,7 +4,6 @@
 #include "base/assert.h"
 #include "base/defer.h"
 #include "replay/block_step.h"
-#include "replay/peak.h"
 #include "replay/ring/earlier.h"
 
 #include <stdlib.h>
@@ -17,13 +16,6 @@ static inline void save_peak(const struct allo_heap *heap, struct allo_site *sit
 		site->kept_bytes = site->live_bytes;
 		site->kept_blocks = site->live_blocks;
 	}
-}
-
-struct allo_peak allo_heap_peak(const struct allo_heap *heap, const struct allo_site *site)
-{
-	if (ALLO_PEAK_IS_SAVED(site, heap->peaks))
-		return (struct allo_peak){ site->kept_bytes, site->kept_blocks };
-	return (struct allo_peak){ site->live_bytes, site->live_blocks };
 }
 
 static inline void add_lifetime(struct allo_heap *heap, struct allo_site *site, uint64_t birth_ns,

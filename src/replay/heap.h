@@ -6,6 +6,7 @@
 #ifndef ALLO_REPLAY_HEAP_H
 #define ALLO_REPLAY_HEAP_H
 
+#include "replay/peak.h"
 #include "replay/recording/marks.h"
 #include "replay/sites.h"
 #include "replay/timeline.h"
@@ -173,6 +174,12 @@ static inline bool allo_heap_has_site(const struct allo_heap *heap, size_t site)
 }
 
 /* The live blocks of a site when the program first held the most bytes. */
-struct allo_peak allo_heap_peak(const struct allo_heap *heap, const struct allo_site *site);
+static inline struct allo_peak allo_heap_peak(const struct allo_heap *heap,
+					      const struct allo_site *site)
+{
+	if (ALLO_PEAK_IS_SAVED(site, heap->peaks))
+		return (struct allo_peak){ site->kept_bytes, site->kept_blocks };
+	return (struct allo_peak){ site->live_bytes, site->live_blocks };
+}
 
 #endif

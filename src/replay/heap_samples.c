@@ -193,13 +193,11 @@ static bool count_now(struct allo_site_values *row, const struct allo_heap *heap
 	return values[0] != 0 || values[2] != 0 || values[3] != 0;
 }
 
-bool allo_heap_site_values(const struct allo_heap *heap, size_t site, enum allo_view_instant at,
-			   struct allo_heap_sums *sums, struct allo_site_values *row)
+/* A row of the whole window; false if all values are 0. */
+static bool count_all(struct allo_site_values *row, const struct allo_heap *heap, size_t site)
 {
 	const struct allo_site *known = &heap->sites[site];
 	struct allo_peak peak = allo_heap_peak(heap, known);
-	struct allo_peak live = { known->live_bytes, known->live_blocks };
-	const struct allo_peak *held = at == ALLO_AT_PEAK ? &peak : &live;
 	const uint64_t values[METRICS] = {
 		heap->blocks.made[site], known->alloc_bytes, known->max_blocks,
 		known->max_bytes,        peak.blocks,        peak.bytes,
@@ -207,17 +205,29 @@ bool allo_heap_site_values(const struct allo_heap *heap, size_t site, enum allo_
 		known->temporary_blocks,
 	};
 
-	*row = (struct allo_site_values){ 0 };
+	set_values(row, values, METRICS);
+	return allo_heap_has_site(heap, site);
+}
+
+bool allo_heap_site_values(const struct allo_heap *heap, size_t site, enum allo_view_instant at,
+			   struct allo_heap_sums *sums, struct allo_site_values *row)
+{
+	const struct allo_site *known = &heap->sites[site];
+	struct allo_peak held = { known->live_bytes, known->live_blocks };
+
+	/* Exact values have no variances: clearing them would take longer than all of the rest. */
+	row->count = 0;
+	row->are_estimates = false;
 	if (heap->weighed)
 		return estimate_site(row, sums, heap, site, at);
 	if (has_totals(at))
 		return count_now(row, heap, site, at);
-	if (at != ALLO_AT_NONE) {
-		set_values(row, (uint64_t[]){ held->blocks, held->bytes }, LIVE_METRICS);
-		return held->blocks != 0;
-	}
-	set_values(row, values, METRICS);
-	return allo_heap_has_site(heap, site);
+	if (at == ALLO_AT_NONE)
+		return count_all(row, heap, site);
+	if (at == ALLO_AT_PEAK)
+		held = allo_heap_peak(heap, known);
+	set_values(row, (uint64_t[]){ held.blocks, held.bytes }, LIVE_METRICS);
+	return held.blocks != 0;
 }
 
 /* Adds values of the metrics from `first` on. */

@@ -23,7 +23,7 @@ struct allo_heap_sums {
 /* The values of a site, in the order of the metrics. */
 struct allo_site_values {
 	uint64_t values[ALLO_HEAP_METRICS];
-	double variances[ALLO_HEAP_METRICS]; /* of estimates */
+	double variances[ALLO_HEAP_METRICS]; /* of estimates; exact values have none */
 	size_t count;
 	bool are_estimates;
 };

@@ -506,7 +506,9 @@ static bool set_range(struct allo_dataset *dataset, const struct allo_request_ra
 		return false;
 	clear_column(&dataset->all, dataset->profile.metrics.len, side);
 	for (size_t site = 0; site < dataset->heap.blocks.stack_count; site++) {
-		if (!add_site(dataset, site, side, &sums, err))
+		/* Most sites have no blocks in a short range. */
+		if (allo_heap_has_site(&dataset->heap, site) &&
+		    !add_site(dataset, site, side, &sums, err))
 			return false;
 	}
 	return add_own_events(dataset, side, err) &&

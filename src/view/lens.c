@@ -159,10 +159,26 @@ bool allo_lens_make(struct allo_lens *lens, struct allo_lens_options *options,
 	return !allo_failed(err);
 }
 
+/* Adds a sample of the file.  In a short range nearly all values are 0. */
+static void add_sample(struct allo_lens *lens, struct allo_profile *profile,
+		       const struct allo_profile *all, size_t sample)
+{
+	size_t width = profile->metrics.len;
+	size_t from = sample * width, into = ((size_t)lens->sample_of.at[sample] - 1) * width;
+	const uint64_t *values = &all->values.at[from];
+	uint64_t *sums = &lens->samples.values.at[into];
+
+	for (size_t m = 0; m < width; m++) {
+		if (values[m] != 0)
+			allo_profile_add_value(profile, m, &sums[m], values[m]);
+	}
+	for (size_t m = 0; m < width && from + m < all->variances.len; m++)
+		lens->samples.variances.at[into + m] += all->variances.at[from + m];
+}
+
 bool allo_lens_add_up(struct allo_lens *lens, struct allo_profile *profile,
 		      const struct allo_profile *all, struct allo_error *err)
 {
-	size_t width = profile->metrics.len;
 	struct allo_profile *to = &lens->samples;
 
 	if (to->values.len > 0)
@@ -172,16 +188,8 @@ bool allo_lens_add_up(struct allo_lens *lens, struct allo_profile *profile,
 	if (to->variances.len > 0)
 		memset(to->variances.at, 0, to->variances.len * sizeof(*to->variances.at));
 	for (size_t i = 0; i < lens->sample_of.len; i++) {
-		size_t from = i * width, into = ((size_t)lens->sample_of.at[i] - 1) * width;
-
-		if (lens->sample_of.at[i] == 0)
-			continue;
-		for (size_t m = 0; m < width; m++) {
-			allo_profile_add_value(profile, m, &to->values.at[into + m],
-					       all->values.at[from + m]);
-			if (from + m < all->variances.len)
-				to->variances.at[into + m] += all->variances.at[from + m];
-		}
+		if (lens->sample_of.at[i] != 0)
+			add_sample(lens, profile, all, i);
 	}
 	return true;
 }
