@@ -88,6 +88,20 @@ class Engine(Test):
                 self.assertEqual(native.count(b"ALLOrep1"), len(requests))
                 self.assertEqual(native, engine)
 
+    def test_regular_expressions_match_alike(self):
+        """The engine has its own classes of characters."""
+        names = [chr(c) for c in range(33, 127) if chr(c) != ";"] + ["Ω", "é", "ß", "İ", "\u2028", "日", "\U0001f600"]
+        path = self.file("names.folded", "".join(f"main;x{name} {i + 1}\n" for i, name in enumerate(names)))
+        patterns = [f"/^x[[:{name}:]]/" for name in (
+            "alnum", "alpha", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper", "xdigit")]
+        patterns += ["/^X[a-f]/i", "/^x[k-p]$/i", "/^xÉ/i", "/^x.$/", "/^x[^[:alpha:]]*$/", r"/^x\w/", r"/x\b/"]
+        requests = [json.dumps({"v": 1, "ask": "tree", "filters": [f"focus:{pattern}"]}) for pattern in patterns]
+        native = [self.run_program(ALLO, "view", "--ask", request, path).stdout for request in requests]
+        self.assertGreater(len(set(native)), 10)
+        for pattern, request, reply in zip(patterns, requests, native):
+            with self.subTest(pattern):
+                self.assertEqual(self.run_program("node", FOLDER / "ask.mjs", ENGINE, path, path, request).stdout, reply)
+
     def test_inputs_of_every_format_are_among_them(self):
         readers = {form["name"] for form in self.allo_json("formats")["formats"] if form["read"]}
         said = self.described(BUILD / "tests" / "describe_native").values()
