@@ -8,61 +8,70 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+/* What was counted, by id. */
+struct seen {
+	ALLO_VEC(bool) frames, functions;
+};
+
 /* One pass over the input. */
 struct converter {
 	struct allo_conversion *conversion;
 	struct allo_write_job job;
-	ALLO_VEC(bool) seen_frames, seen_functions; /* by id */
+	struct seen seen;
 };
+
+static void seen_done(struct seen *seen)
+{
+	allo_vec_done(&seen->frames);
+	allo_vec_done(&seen->functions);
+}
 
 static void converter_done(struct converter *converter)
 {
 	const struct allo_writer *writer = converter->conversion->writer;
 
-	allo_vec_done(&converter->seen_frames);
-	allo_vec_done(&converter->seen_functions);
+	seen_done(&converter->seen);
 	if (writer->drop)
 		writer->drop(&converter->job);
 }
 
 /* Counting. */
 
-static void count_functions(struct converter *converter, const struct allo_profile *profile,
-			    const struct allo_frame *frame)
+static void count_functions(struct allo_conversion *conversion, struct seen *seen,
+			    const struct allo_profile *profile, const struct allo_frame *frame)
 {
 	for (uint32_t i = 0; i < frame->line_count; i++) {
 		allo_function_id function = profile->lines.at[frame->first_line + i].function;
-		bool *is_seen = &converter->seen_functions.at[function];
+		bool *is_seen = &seen->functions.at[function];
 
-		converter->conversion->functions += !*is_seen && function != 0;
+		conversion->functions += !*is_seen && function != 0;
 		*is_seen = true;
 	}
 }
 
-static bool count_frames(struct converter *converter, const struct allo_profile *profile,
-			 struct allo_error *err)
+static bool count_frames(struct allo_conversion *conversion, struct seen *seen,
+			 const struct allo_profile *profile, struct allo_error *err)
 {
-	if (!converter->conversion->counts_frames)
+	if (!conversion->counts_frames)
 		return true;
-	if (!allo_vec_cover(&converter->seen_frames, profile->frames.len) ||
-	    !allo_vec_cover(&converter->seen_functions, profile->functions.len + 1))
+	if (!allo_vec_cover(&seen->frames, profile->frames.len) ||
+	    !allo_vec_cover(&seen->functions, profile->functions.len + 1))
 		return allo_fail_memory(err);
 	for (size_t i = 1; i < profile->stacks.len; i++) {
 		allo_frame_id frame = profile->stacks.at[i].frame;
 
-		if (converter->seen_frames.at[frame])
+		if (seen->frames.at[frame])
 			continue;
-		converter->seen_frames.at[frame] = true;
-		converter->conversion->frames++;
-		count_functions(converter, profile, &profile->frames.at[frame]);
+		seen->frames.at[frame] = true;
+		conversion->frames++;
+		count_functions(conversion, seen, profile, &profile->frames.at[frame]);
 	}
 	return true;
 }
 
-static bool count_samples(struct converter *converter, const struct allo_profile *profile,
-			  struct allo_error *err)
+static bool count_samples(struct allo_conversion *conversion, struct seen *seen,
+			  const struct allo_profile *profile, struct allo_error *err)
 {
-	struct allo_conversion *conversion = converter->conversion;
 	size_t metric;
 
 	conversion->samples += allo_profile_sample_count(profile);
@@ -72,7 +81,15 @@ static bool count_samples(struct converter *converter, const struct allo_profile
 				    conversion->writer->names_max_inuse;
 	if (allo_profile_find_metric(profile, ALLO_PEAK_BYTES, &metric))
 		conversion->peak_sum += allo_metric_sum(profile, metric);
-	return count_frames(converter, profile, err);
+	return count_frames(conversion, seen, profile, err);
+}
+
+bool allo_conversion_count(struct allo_conversion *conversion, const struct allo_profile *profile,
+			   struct allo_error *err)
+{
+	ALLO_DEFER(seen_done) struct seen seen = { 0 };
+
+	return count_samples(conversion, &seen, profile, err);
 }
 
 /* Reading and writing. */
@@ -117,7 +134,7 @@ static bool write_portion(void *context, struct allo_profile *portion, struct al
 
 	allo_conversion_clean(converter->conversion, portion);
 	return filter_samples(converter->conversion, portion, err) &&
-	       count_samples(converter, portion, err) &&
+	       count_samples(converter->conversion, &converter->seen, portion, err) &&
 	       allo_writer_check_stacks(converter->conversion->writer, portion, err) &&
 	       converter->conversion->writer->add(&converter->job, portion, err);
 }
@@ -146,7 +163,7 @@ static bool read_then_write(struct converter *converter, struct allo_profile *pr
 	if (!allo_read_merged(conversion->files, conversion->source, &request, conversion->label,
 			      profile, err) ||
 	    !allo_conversion_select(conversion, profile, err) ||
-	    !count_samples(converter, profile, err))
+	    !count_samples(conversion, &converter->seen, profile, err))
 		return false;
 	conversion->lost = allo_profile_holds(profile) & ~conversion->writer->holds;
 	if (conversion->strict && conversion->lost)
@@ -167,8 +184,7 @@ static bool write_any(struct converter *converter, struct allo_profile *profile,
 	struct allo_conversion *conversion = converter->conversion;
 
 	if (conversion->writer->takes_rows)
-		return conversion->write_rows(conversion, converter->job.out, profile, err) &&
-		       count_samples(converter, profile, err);
+		return conversion->write_rows(conversion, converter->job.out, profile, err);
 	if (can_stream(conversion) && !is_whole)
 		return stream(converter, profile, err);
 	return read_then_write(converter, profile, err);

@@ -15,7 +15,8 @@
 
 struct allo_conversion;
 
-/* Writes a format that takes rows (writer->takes_rows) from the conversion's files. */
+/* Writes a format that takes rows (writer->takes_rows) from the conversion's files, and calls
+ * allo_conversion_count(). */
 typedef bool allo_write_rows(struct allo_conversion *conversion, struct allo_output *out,
 			     struct allo_profile *profile, struct allo_error *err);
 
@@ -67,5 +68,9 @@ void allo_conversion_clean(const struct allo_conversion *conversion, struct allo
 /* Does the same, and applies the conversion's filter and choice of metrics. */
 bool allo_conversion_select(struct allo_conversion *conversion, struct allo_profile *profile,
 			    struct allo_error *err);
+
+/* Counts the samples and frames of the profile that is written. */
+bool allo_conversion_count(struct allo_conversion *conversion, const struct allo_profile *profile,
+			   struct allo_error *err);
 
 #endif

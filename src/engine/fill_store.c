@@ -16,6 +16,7 @@ struct row_target {
 	struct allo_store *store;
 	const struct allo_store_request *request;
 	struct allo_profile *profile; /* the one that the rows refer to */
+	bool drops_samples;           /* when they are stored */
 };
 
 static bool check_stacks(const struct allo_store_request *request,
@@ -23,6 +24,21 @@ static bool check_stacks(const struct allo_store_request *request,
 {
 	return !request->conversion ||
 	       allo_writer_check_stacks(request->conversion->writer, profile, err);
+}
+
+/* Rows have the ids of stacks: samples and stacks, which may take more memory than the replay, are
+ * not needed for them. */
+static void drop_samples(struct allo_profile *profile)
+{
+	ALLO_DEFER(allo_profile_done) struct allo_profile dropped = { 0 };
+
+	allo_profile_move_samples(profile, &dropped);
+}
+
+static bool count(const struct allo_store_request *request, const struct allo_profile *profile,
+		  struct allo_error *err)
+{
+	return !request->conversion || allo_conversion_count(request->conversion, profile, err);
 }
 
 static bool begin_rows(void *context, const struct allo_profile *profile,
@@ -35,10 +51,14 @@ static bool begin_rows(void *context, const struct allo_profile *profile,
 
 	if (request->conversion)
 		allo_conversion_clean(request->conversion, target->profile);
-	return check_stacks(request, profile, err) &&
-	       allo_store_add_profile(target->store, profile, request->attribution, process,
-				      has_rows, err) &&
-	       allo_store_add_markers(target->store, markers, marker_count, err);
+	if (!check_stacks(request, profile, err) || !count(request, profile, err) ||
+	    !allo_store_add_profile(target->store, profile, request->attribution, process, has_rows,
+				    err) ||
+	    !allo_store_add_markers(target->store, markers, marker_count, err))
+		return false;
+	if (target->drops_samples)
+		drop_samples(target->profile);
+	return true;
 }
 
 static bool take_rows(void *context, const struct allo_allocation *rows, size_t count,
@@ -64,7 +84,7 @@ static bool add_profile(const struct allo_store_request *request, struct allo_pr
 	return allo_attribution_learn(request->attribution, profile, err) &&
 	       (!request->conversion ||
 		allo_conversion_select(request->conversion, profile, err)) &&
-	       check_stacks(request, profile, err) &&
+	       check_stacks(request, profile, err) && count(request, profile, err) &&
 	       allo_store_add_profile(store, profile, request->attribution, NULL, NULL, err);
 }
 
@@ -72,13 +92,15 @@ static bool add_file(struct allo_store_request *request, struct allo_profile *pr
 		     struct allo_store *store, struct allo_error *err)
 {
 	ALLO_DEFER(allo_source_close) struct allo_source source = { 0 };
-	struct row_target target = { store, request, profile };
+	struct row_target target = { .store = store, .request = request, .profile = profile };
 	const struct allo_allocation_sink sink = { begin_rows, take_rows, &target };
 	const struct allo_profile_request times = { .wants_times = true };
 
 	if (!allo_source_open(&source, request->files[0], request->source, err))
 		return false;
 	request->has_rows = allo_source_has_rows(&source) && !is_selective(request);
+	/* Readers of other formats go on to use the profile. */
+	target.drops_samples = source.is_recording;
 	if (request->has_rows)
 		return allo_source_rows(&source, &sink, profile, err);
 	return allo_source_profile(&source, &times, profile, err) &&

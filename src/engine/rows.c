@@ -230,8 +230,10 @@ static bool rows_of_recording(struct allo_source *source, const struct allo_allo
 	maker->source = source;
 	maker->sink = sink;
 	maker->weighing = allo_weighing_of(&source->recording);
-	return make_profile(maker, profile, err) && begin_sink(maker, profile, err) &&
-	       allo_source_block_rows(source, take_rows, maker, err) && flush(maker, err);
+	if (!make_profile(maker, profile, err) || !begin_sink(maker, profile, err))
+		return false;
+	allo_recording_free_nodes(&source->recording);
+	return allo_source_block_rows(source, take_rows, maker, err) && flush(maker, err);
 }
 
 bool allo_source_has_rows(const struct allo_source *source)

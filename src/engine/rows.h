@@ -11,7 +11,8 @@
 bool allo_source_has_rows(const struct allo_source *source);
 
 /* Reads the profile, hands it to the sink, then hands on all rows of the view.  Memory grows with
- * the blocks that are live at once.  `profile` is empty and stays as long as the sink needs it. */
+ * the blocks that are live at once.  `profile` is empty and stays as long as the sink needs it.  A
+ * recording has no stacks afterwards. */
 bool allo_source_rows(struct allo_source *source, const struct allo_allocation_sink *sink,
 		      struct allo_profile *profile, struct allo_error *err);
 

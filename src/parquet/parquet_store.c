@@ -301,8 +301,7 @@ static bool begin_allocations(const struct allo_store *store, struct allo_error 
 		return true;
 	ALLO_ASSERT(strcmp(parquet->tables[ALLO_TABLE_ALLOCATION].columns[COLUMN_WEIGHT].name,
 			   "weight") == 0);
-	parquet->stack_indexes = calloc(store->profile->stacks.len + 1,
-					sizeof(*parquet->stack_indexes));
+	parquet->stack_indexes = calloc(store->ids.stack_count, sizeof(*parquet->stack_indexes));
 	return parquet->stack_indexes ? end_groups(parquet, err) : allo_fail_memory(err);
 }
 

@@ -277,7 +277,7 @@ static bool make_ids(const struct allo_profile *profile, const struct allo_conte
 bool allo_content_ids_init(struct allo_content_ids *ids, const struct allo_profile *profile,
 			   struct allo_error *err)
 {
-	*ids = (struct allo_content_ids){ 0 };
+	*ids = (struct allo_content_ids){ .stack_count = profile->stacks.len + 1 };
 	ids->first_stacks = calloc(profile->stacks.len + 1, sizeof(*ids->first_stacks));
 	if (!ids->first_stacks)
 		return allo_fail_memory(err);

@@ -17,6 +17,7 @@ struct allo_content_ids {
 	/* By stack: the first one with its id, such as itself.  Stacks through two copies of one
 	 * library in a process are equal. */
 	allo_stack_id *first_stacks;
+	size_t stack_count; /* with [0], which is no stack */
 };
 
 bool allo_content_ids_init(struct allo_content_ids *ids, const struct allo_profile *profile,

@@ -59,10 +59,9 @@ struct allo_store {
 	struct allo_content_ids ids;
 };
 
-/* Adds a profile, which must not change until the end, because rows refer to its stacks and
- * threads.  `attribution` chooses the sites; it is new or has learned from the same profile.
- * `process` may be NULL.  `has_rows` marks the stacks that rows will refer to; NULL: only stacks
- * with samples. */
+/* Adds a profile, whose stacks and threads rows refer to by their ids.  `attribution` chooses the
+ * sites; it is new or has learned from the same profile. `process` may be NULL.  `has_rows` marks
+ * the stacks that rows will refer to; NULL: only stacks with samples. */
 bool allo_store_add_profile(struct allo_store *store, const struct allo_profile *profile,
 			    struct allo_attribution *attribution,
 			    const struct allo_process_info *process, const bool *has_rows,

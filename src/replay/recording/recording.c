@@ -420,6 +420,14 @@ bool allo_recording_open_file(struct allo_recording *recording, const char *path
 	       open_source(recording, err);
 }
 
+void allo_recording_free_nodes(struct allo_recording *recording)
+{
+	size_t count = recording->nodes.len;
+
+	allo_vec_done(&recording->nodes);
+	recording->nodes.len = count;
+}
+
 void allo_recording_close(struct allo_recording *recording)
 {
 	if (!recording->name)

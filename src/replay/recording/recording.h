@@ -244,6 +244,9 @@ bool allo_recording_open_file(struct allo_recording *recording, const char *path
  * with allo_events_resume(). */
 bool allo_recording_refresh(struct allo_recording *recording, struct allo_error *err);
 
+/* Frees the contents of all nodes.  Events can still be read: they need the number of nodes. */
+void allo_recording_free_nodes(struct allo_recording *recording);
+
 void allo_recording_close(struct allo_recording *recording);
 
 /* The bytes of a piece: for each page its header and its used bytes.  ALLO_EVENT_MAX zeros follow,
