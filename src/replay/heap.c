@@ -120,6 +120,78 @@ bool allo_heap_init(struct allo_heap *heap, const struct allo_recording *recordi
 	return make_sites(heap, 0, heap->blocks.stack_count, err);
 }
 
+/* Compact heaps. */
+
+/* The sites have room for all stacks, of which only those in use take memory. */
+static bool init_compact(struct allo_heap *heap, const struct allo_recording *recording,
+			 struct allo_error *err)
+{
+	size_t count = recording->nodes.len, size = count * sizeof(*heap->sites);
+
+	*heap = (struct allo_heap){ 0 };
+	if (!allo_live_blocks_init(&heap->blocks, recording, err))
+		return false;
+	heap->ids = calloc(1, sizeof(*heap->ids));
+	if (size / sizeof(*heap->sites) == count)
+		heap->sites = aligned_alloc(sizeof(*heap->sites), size);
+	if (!heap->ids || !heap->sites)
+		return allo_fail_memory(err);
+	heap->blocks.stack_count = 1;
+	heap->sites[0] = (struct allo_site){ 0 };
+	return allo_site_ids_take_stacks(heap->ids, count, err);
+}
+
+static void clear_new_sites(struct allo_heap *heap)
+{
+	size_t before = heap->blocks.stack_count, count = heap->ids->count;
+
+	ALLO_ASSERT(before <= count);
+	memset(heap->sites + before, 0, (count - before) * sizeof(*heap->sites));
+	heap->blocks.stack_count = count;
+}
+
+static void swap_sites(struct allo_heap *heap, size_t a, size_t b)
+{
+	struct allo_site site = heap->sites[a];
+	uint64_t made = heap->blocks.made[a];
+
+	heap->sites[a] = heap->sites[b];
+	heap->sites[b] = site;
+	heap->blocks.made[a] = heap->blocks.made[b];
+	heap->blocks.made[b] = made;
+}
+
+/* Moves each site to its new number. */
+static void move_sites(struct allo_heap *heap, uint32_t *numbers)
+{
+	for (size_t i = 0; i < heap->blocks.stack_count; i++) {
+		while (numbers[i] != i) {
+			uint32_t to = numbers[i];
+
+			swap_sites(heap, i, to);
+			numbers[i] = numbers[to];
+			numbers[to] = to;
+		}
+	}
+}
+
+/* Sorts sites by stack: the order of a heap that is not compact, which results are in. */
+static bool sort_sites(struct allo_heap *heap, const struct allo_recording *recording,
+		       struct allo_error *err)
+{
+	ALLO_DEFER(allo_free_pointer) uint32_t *numbers = NULL;
+	const struct allo_block_table *table = &heap->blocks.table;
+
+	if (!allo_site_ids_sort(heap->ids, recording->nodes.len, &numbers, err))
+		return false;
+	for (size_t i = 0; i < allo_block_places(table); i++) {
+		if (table->at[i].pointer != 0)
+			table->at[i].stack = numbers[table->at[i].stack];
+	}
+	move_sites(heap, numbers);
+	return true;
+}
+
 /* The site of a sum; 0, and a failure, if memory is short. */
 static bool find_earlier_site(struct allo_heap *heap, const struct allo_recording *recording,
 			      const struct allo_earlier_site *sum, uint32_t *site,
@@ -133,6 +205,11 @@ static bool find_earlier_site(struct allo_heap *heap, const struct allo_recordin
 	*site = key.stack;
 	if (!heap->ids)
 		return true;
+	if (heap->ids->by_stack) {
+		*site = allo_site_of_stack(heap->ids, key.stack);
+		clear_new_sites(heap);
+		return true;
+	}
 	if (heap->ids->by_thread)
 		key.stream = ALLO_UNKNOWN_STREAM;
 	*site = allo_site_keys_add(&heap->ids->keys, &key, err);
@@ -479,8 +556,12 @@ bool allo_heap_tell_labels(struct allo_heap *heap, struct allo_error *err)
 bool allo_heap_number_sites(struct allo_heap *heap, struct allo_event_span *span,
 			    size_t stack_count, struct allo_error *err)
 {
-	return allo_site_ids_replace(heap->ids, span, stack_count, err) &&
-	       allo_heap_cover_sites(heap, err);
+	if (!allo_site_ids_replace(heap->ids, span, stack_count, err))
+		return false;
+	if (!heap->ids->by_stack)
+		return allo_heap_cover_sites(heap, err);
+	clear_new_sites(heap);
+	return true;
 }
 
 bool allo_heap_cover_sites(struct allo_heap *heap, struct allo_error *err)
@@ -588,6 +669,21 @@ static bool includes_earlier(const struct allo_heap_options *options)
 	return options->window.from_ns == 0 && !options->window.threads;
 }
 
+static bool init(struct allo_heap *heap, struct allo_recording *recording,
+		 const struct allo_heap_options *options, struct allo_error *err)
+{
+	if (!allo_heap_wants_keys(recording, options))
+		return options->is_compact ? init_compact(heap, recording, err)
+					   : allo_heap_init(heap, recording, err);
+	if (!allo_heap_init(heap, recording, err))
+		return false;
+	heap->ids = calloc(1, sizeof(*heap->ids));
+	if (!heap->ids)
+		return allo_fail_memory(err);
+	heap->ids->by_thread = options->by_thread;
+	return true;
+}
+
 bool allo_heap_replay(struct allo_heap *heap, struct allo_recording *recording,
 		      const struct allo_heap_options *options, uint64_t *event_count,
 		      struct allo_error *err)
@@ -596,16 +692,12 @@ bool allo_heap_replay(struct allo_heap *heap, struct allo_recording *recording,
 	struct allo_timeline *timeline = options->timeline;
 	uint64_t end_ns;
 
-	if (!allo_heap_init(heap, recording, err))
+	if (!init(heap, recording, options, err))
 		return false;
+	ALLO_ASSERT(!options->is_compact || (!observer && !options->keeps_before &&
+					     !allo_is_sampled(&heap->blocks.weighing)));
 	heap->blocks.keeps_first = options->keeps_first && !heap->weighed;
 	heap->own.by_thread = options->by_thread;
-	if (allo_heap_wants_ids(recording, options)) {
-		heap->ids = calloc(1, sizeof(*heap->ids));
-		if (!heap->ids)
-			return allo_fail_memory(err);
-		heap->ids->by_thread = options->by_thread;
-	}
 	if (timeline) {
 		/* Sums of a bounded recording have no times. */
 		timeline->from_ns = allo_recording_exact_ns(recording);
@@ -619,6 +711,8 @@ bool allo_heap_replay(struct allo_heap *heap, struct allo_recording *recording,
 		return false;
 	if (includes_earlier(options) && recording->earlier)
 		*event_count += recording->earlier->totals.events;
+	if (heap->ids && heap->ids->by_stack && !sort_sites(heap, recording, err))
+		return false;
 	end_ns = allo_window_end(&options->window, recording, heap->blocks.last_ns);
 	allo_heap_end(heap, end_ns);
 	recording->gaps.missing_stacks += heap->blocks.missing_stacks;

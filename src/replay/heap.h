@@ -48,7 +48,8 @@ struct allo_heap {
 	struct allo_live_blocks blocks;
 	struct allo_site *sites;           /* by stack, as many as blocks.stack_count */
 	struct allo_weighed_site *weighed; /* the same; NULL unless the recording is sampled */
-	/* If not NULL, site numbers take the place of stacks in `sites` and in `blocks`. */
+	/* If not NULL, site numbers take the place of stacks in `sites` and in `blocks`.  Those of
+	 * a compact heap are in the order of the stacks. */
 	struct allo_site_ids *ids;
 	struct allo_own_events own;
 	/* Each site at the instant of allo_heap_keep_before().  Sites that appear later are beyond
@@ -136,7 +137,10 @@ struct allo_heap_options {
 					   may lack the first block of a realloc chain */
 	struct allo_timeline *timeline; /* filled by the replay, or NULL */
 	struct allo_marks *marks;       /* filled by the replay, or NULL */
-	bool wants_births;              /* birth times of blocks that are live at the end */
+	bool is_compact;   /* only stacks that have allocated have sites, which saves memory where
+			      most nodes have not; not for a sampled recording, an observer or
+			      keeps_before, which know sites by number during the replay */
+	bool wants_births; /* birth times of blocks that are live at the end */
 	const struct allo_heap_observer *observer; /* or NULL; a cached heap has no events to see */
 };
 
@@ -149,11 +153,18 @@ bool allo_heap_begin_window(struct allo_heap *heap, const struct allo_heap_optio
  * the changes since then. */
 bool allo_heap_keep_before(struct allo_heap *heap, struct allo_error *err);
 
-/* Whether sites need numbers, because they are more than stacks. */
+/* Whether sites need keys, because they are more than stacks. */
+static inline bool allo_heap_wants_keys(const struct allo_recording *recording,
+					const struct allo_heap_options *options)
+{
+	return options->by_thread || allo_recording_has_labels(recording);
+}
+
+/* Whether sites have numbers that are not those of stacks. */
 static inline bool allo_heap_wants_ids(const struct allo_recording *recording,
 				       const struct allo_heap_options *options)
 {
-	return options->by_thread || allo_recording_has_labels(recording);
+	return options->is_compact || allo_heap_wants_keys(recording, options);
 }
 
 /* Replays all events of a window, and calls allo_heap_end(). */

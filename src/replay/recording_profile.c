@@ -11,6 +11,9 @@
 
 #include <stdlib.h>
 
+/* The sites of fewer nodes take less than 16 MiB. */
+enum { COMPACT_NODES_LEAST = 1 << 18 };
+
 struct builder {
 	struct allo_profile *profile;
 	struct allo_recording *recording;
@@ -379,12 +382,23 @@ static bool replay_and_store(struct allo_heap *heap, struct allo_recording *reco
 	return true;
 }
 
-static struct allo_heap_options heap_options(const struct allo_replay *replay)
+/* Whether sites by stack would take much memory. */
+static bool wants_compact(const struct allo_recording *recording, const struct allo_replay *replay)
+{
+	struct allo_weighing weighing = allo_weighing_of(recording);
+
+	return recording->nodes.len >= COMPACT_NODES_LEAST && !replay->observer &&
+	       replay->at != ALLO_AT_CHANGE && !allo_is_sampled(&weighing);
+}
+
+static struct allo_heap_options heap_options(const struct allo_recording *recording,
+					     const struct allo_replay *replay)
 {
 	return (struct allo_heap_options){ .window = replay->window,
 					   .by_thread = replay->by_thread,
 					   .keeps_before = replay->at == ALLO_AT_CHANGE,
 					   .keeps_first = replay->keeps_first,
+					   .is_compact = wants_compact(recording, replay),
 					   .timeline = replay->timeline,
 					   .marks = replay->marks,
 					   .wants_births = replay->take_live != NULL,
@@ -394,7 +408,7 @@ static struct allo_heap_options heap_options(const struct allo_replay *replay)
 bool allo_heap_of_replay(struct allo_heap *heap, struct allo_recording *recording,
 			 const struct allo_replay *replay, uint64_t *events, struct allo_error *err)
 {
-	const struct allo_heap_options options = heap_options(replay);
+	const struct allo_heap_options options = heap_options(recording, replay);
 
 	if (!replay->use_cache)
 		return allo_heap_replay(heap, recording, &options, events, err);

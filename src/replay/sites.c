@@ -5,6 +5,11 @@
 #include "base/hash.h"
 #include "replay/peak.h"
 
+#include <stdlib.h>
+
+/* Events between prefetching the site of a stack and using it. */
+enum { STACKS_AHEAD = 16 };
+
 /* Keys. */
 
 void allo_site_keys_done(struct allo_site_keys *keys)
@@ -57,7 +62,67 @@ void allo_site_ids_done(struct allo_site_ids *ids)
 {
 	allo_site_keys_done(&ids->keys);
 	allo_stream_labels_done(&ids->labels);
+	free(ids->by_stack);
+	ids->by_stack = NULL;
 }
+
+/* Stacks as sites. */
+
+bool allo_site_ids_take_stacks(struct allo_site_ids *ids, size_t stack_count,
+			       struct allo_error *err)
+{
+	ids->count = 1;
+	ids->by_stack = calloc(stack_count, sizeof(*ids->by_stack));
+	return ids->by_stack || allo_fail_memory(err);
+}
+
+static inline void fetch_site(const struct allo_site_ids *ids, const struct allo_event_span *span,
+			      size_t i, size_t stack_count)
+{
+	uint32_t stack = i < span->count ? span->events[i].stack : 0;
+
+	__builtin_prefetch(&ids->by_stack[stack < stack_count ? stack : 0]);
+}
+
+static void replace_stacks(struct allo_site_ids *ids, struct allo_event_span *span,
+			   size_t stack_count)
+{
+	for (size_t i = 0; i < span->count; i++) {
+		struct allo_event event = span->events[i];
+
+		fetch_site(ids, span, i + STACKS_AHEAD, stack_count);
+		if (event.kind == ALLO_EVENT_ALLOC || event.kind == ALLO_EVENT_RESIZE) {
+			bool is_there = event.stack < stack_count;
+
+			ids->missing += !is_there;
+			event.stack = is_there ? allo_site_of_stack(ids, event.stack) : 0;
+		}
+		ids->events[i] = event;
+	}
+	span->events = ids->events;
+}
+
+bool allo_site_ids_sort(struct allo_site_ids *ids, size_t stack_count, uint32_t **numbers,
+			struct allo_error *err)
+{
+	uint32_t next = 1;
+
+	*numbers = calloc(ids->count, sizeof(**numbers));
+	if (!*numbers || !allo_vec_cover(&ids->keys.at, ids->count))
+		return allo_fail_memory(err);
+	for (size_t stack = 1; stack < stack_count; stack++) {
+		if (ids->by_stack[stack] == 0)
+			continue;
+		ids->keys.at.at[next].stack = (uint32_t)stack;
+		(*numbers)[ids->by_stack[stack]] = next++;
+	}
+	ALLO_ASSERT(next == ids->count);
+	free(ids->by_stack);
+	ids->by_stack = NULL;
+	return true;
+}
+
+/* Sites by their keys. */
 
 static struct allo_site_key key_of(const struct allo_site_ids *ids, const struct allo_event *event,
 				   bool is_there)
@@ -86,6 +151,10 @@ bool allo_site_ids_replace(struct allo_site_ids *ids, struct allo_event_span *sp
 			   size_t stack_count, struct allo_error *err)
 {
 	ALLO_ASSERT(span->count <= ALLO_EVENTS_AT_ONCE);
+	if (ids->by_stack) {
+		replace_stacks(ids, span, stack_count);
+		return true;
+	}
 	for (size_t i = 0; i < span->count; i++) {
 		struct allo_event event = span->events[i];
 

@@ -49,11 +49,36 @@ struct allo_site_ids {
 	struct allo_site_keys keys;
 	uint64_t missing; /* allocations whose stack is not in the recording */
 
+	/* If not NULL, a site is a stack that has allocated; most nodes of a recording have not.
+	 * The site by stack; 0: none yet; stack 0 is site 0.  There are no keys until
+	 * allo_site_ids_sort(). */
+	uint32_t *by_stack;
+	uint32_t count; /* of sites, with 0 */
+
 	/* Private from here on. */
 	struct allo_stream_labels labels;
 	uint32_t recent[ALLO_SITES_RECENT]; /* sites by a hash of their keys; 0: none */
 	struct allo_event events[ALLO_EVENTS_AT_ONCE];
 };
+
+/* Makes stacks that have allocated the sites.  Call it before the first event. */
+bool allo_site_ids_take_stacks(struct allo_site_ids *ids, size_t stack_count,
+			       struct allo_error *err);
+
+/* The site of a stack, which gets one if it has none. */
+static inline uint32_t allo_site_of_stack(struct allo_site_ids *ids, uint32_t stack)
+{
+	uint32_t *site = &ids->by_stack[stack];
+
+	if (*site == 0 && stack != 0)
+		*site = ids->count++;
+	return *site;
+}
+
+/* Call it after the last event, if sites are stacks: makes their keys, in the order of the stacks.
+ * `numbers` gets the new number of each site, to be freed by the caller. */
+bool allo_site_ids_sort(struct allo_site_ids *ids, size_t stack_count, uint32_t **numbers,
+			struct allo_error *err);
 
 void allo_site_ids_done(struct allo_site_ids *ids);
 

@@ -182,6 +182,79 @@ static void replay_agrees(void **state)
 	}
 }
 
+static void check_same_site(const struct allo_heap *compact, size_t site,
+			    const struct allo_heap *plain, size_t stack)
+{
+	const struct allo_site *a = &compact->sites[site], *b = &plain->sites[stack];
+	struct allo_peak peak_a = allo_heap_peak(compact, a), peak_b = allo_heap_peak(plain, b);
+
+	assert_int_equal(allo_heap_stack(compact, site), stack);
+	assert_int_equal(compact->blocks.made[site], plain->blocks.made[stack]);
+	assert_int_equal(a->alloc_bytes, b->alloc_bytes);
+	assert_int_equal(a->live_bytes, b->live_bytes);
+	assert_int_equal(a->live_blocks, b->live_blocks);
+	assert_int_equal(a->max_bytes, b->max_bytes);
+	assert_int_equal(a->max_blocks, b->max_blocks);
+	assert_int_equal(peak_a.bytes, peak_b.bytes);
+	assert_int_equal(peak_a.blocks, peak_b.blocks);
+	assert_int_equal(a->lifetime_ns, b->lifetime_ns);
+	assert_int_equal(a->temporary_blocks, b->temporary_blocks);
+}
+
+/* Each site has its live blocks in the table. */
+static void check_live_blocks(const struct allo_heap *heap)
+{
+	uint64_t bytes[ORACLE_STACKS + 2] = { 0 };
+
+	for (size_t i = 0; i < allo_block_places(&heap->blocks.table); i++) {
+		const struct allo_live_block *block = &heap->blocks.table.at[i];
+
+		assert_true(block->pointer == 0 || block->stack < heap->blocks.stack_count);
+		if (block->pointer != 0)
+			bytes[block->stack] += block->size;
+	}
+	for (size_t i = 0; i < heap->blocks.stack_count; i++)
+		assert_int_equal(bytes[i], heap->sites[i].live_bytes);
+}
+
+/* It has the sites of any other heap, in the same order, and no more. */
+static void a_compact_heap_has_the_same_sites(void **state)
+{
+	(void)state;
+	for (uint64_t round = 1; round <= ROUNDS; round++) {
+		ALLO_DEFER(opened_done) struct opened opened;
+		ALLO_DEFER(allo_heap_done) struct allo_heap plain = { 0 };
+		ALLO_DEFER(allo_heap_done) struct allo_heap compact = { 0 };
+		struct allo_heap_options options = { 0 };
+		bool threads[RECORDER_STREAMS] = { false };
+		uint64_t seed = round, events, same_events;
+		struct allo_error err = { 0 };
+		size_t site = 0;
+
+		open_round(&opened, round);
+		draw_part(&opened, &seed, &options.window, threads);
+		assert_true(allo_heap_replay(&plain, &opened.recording, &options, &events, &err));
+		options.is_compact = true;
+		assert_true(allo_heap_replay(&compact, &opened.recording, &options, &same_events,
+					     &err));
+		assert_int_equal(events, same_events);
+		assert_in_range(compact.blocks.stack_count, 1, ORACLE_STACKS + 1);
+		for (size_t stack = 0; stack < plain.blocks.stack_count; stack++) {
+			if (!allo_heap_has_site(&plain, stack))
+				continue;
+			while (!allo_heap_has_site(&compact, site))
+				site++;
+			assert_in_range(site, 0, compact.blocks.stack_count - 1);
+			check_same_site(&compact, site++, &plain, stack);
+		}
+		while (site < compact.blocks.stack_count)
+			assert_false(allo_heap_has_site(&compact, site++));
+		assert_int_equal(compact.blocks.partial_stacks, plain.blocks.partial_stacks);
+		assert_int_equal(compact.blocks.missing_stacks, plain.blocks.missing_stacks);
+		check_live_blocks(&compact);
+	}
+}
+
 /* The samples of all threads add up to those of the program. */
 static void threads_add_up(void **state)
 {
@@ -498,6 +571,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(replay_agrees),
+		cmocka_unit_test(a_compact_heap_has_the_same_sites),
 		cmocka_unit_test(threads_add_up),
 		cmocka_unit_test(missing_stacks_are_those_of_the_window),
 		cmocka_unit_test(rows_agree),

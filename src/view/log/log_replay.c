@@ -431,7 +431,7 @@ static bool begin(struct counter *counter, struct allo_error *err)
 		counter->options->timeline->from_ns = counter->options->window.from_ns;
 		counter->options->timeline->weighing = heap->blocks.weighing;
 	}
-	if (allo_heap_wants_ids(counter->log->recording, counter->options)) {
+	if (allo_heap_wants_keys(counter->log->recording, counter->options)) {
 		heap->ids = calloc(1, sizeof(*heap->ids));
 		if (!heap->ids)
 			return allo_fail_memory(err);
