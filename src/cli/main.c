@@ -8,9 +8,14 @@
 #include "replay/events/event_stream.h"
 #include "report/messages.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* Larger arrays have mappings of their own, which the system gets back when they are freed.  glibc
+ * would raise the limit to 32 MiB as arrays grow, and keep twice as much of free memory. */
+enum { MAPPED_LEAST = 4 << 20 };
 
 /* Exit statuses. */
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_UNMET = 3 };
@@ -112,9 +117,10 @@ int main(int argc, char **argv)
 					   : ALLO_TEXT("allo");
 	char **arguments = argc > 0 ? argv + 1 : argv;
 	const struct allo_dropin *dropin = allo_dropin_find(called);
-	int status = dropin ? run_dropin(dropin, arguments, &err)
-			    : run_named(arguments, &files, &err);
+	int status;
 
+	mallopt(M_MMAP_THRESHOLD, MAPPED_LEAST);
+	status = dropin ? run_dropin(dropin, arguments, &err) : run_named(arguments, &files, &err);
 	if (allo_failed(&err) && err.code != ALLO_UNMET)
 		allo_say_error(&err);
 	say_count();
