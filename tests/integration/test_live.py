@@ -47,7 +47,7 @@ class Snapshots(WatchTest):
     def test_a_window(self):
         program, pid = self.obedient()
         program.tell("get 100 1009", "brief 1000 10")
-        self.window(pid, "1s", lambda: program.tell("give 40", "brief 7 70"))
+        self.window(pid, lambda: program.tell("give 40", "brief 7 70"))
         self.assertEqual(self.by_function("delta.pb.gz", "alloc_bytes"), {"brief": 490})
         self.assertEqual(self.by_function("delta.pb.gz", "live_bytes"), {"get": -40 * 1009})
         self.assertEqual(self.by_function("delta.pb.gz", "live_blocks"), {"get": -40})
@@ -58,7 +58,7 @@ class Snapshots(WatchTest):
         self.snapshot(pid, "-o", "heap.pb.gz")
         self.assertAlmostEqual(self.sums("heap.pb.gz")["live_bytes"], 4000 * 1009, delta=4000 * 100)
         self.assertAlmostEqual(self.sums("heap.pb.gz")["alloc_bytes"], 6000 * 1009, delta=6000 * 100)
-        self.window(pid, "1s", lambda: program.tell("give 2000"))
+        self.window(pid, lambda: program.tell("give 2000"))
         self.assertAlmostEqual(self.sums("delta.pb.gz")["live_bytes"], -2000 * 1009, delta=2000 * 150)
         self.assertEqual(self.sums("delta.pb.gz")["alloc_bytes"], 0)
 
@@ -563,7 +563,7 @@ class Services(WatchTest):
         self.watch("mark", pid, "filled")
         self.watch("snapshot", pid, "-q", "-o", "full.pb.gz")
         self.assertGreater(self.sums("full.pb.gz")["live_bytes"], 10 << 20)
-        self.window(pid, "2s", lambda: self.must(*talk, "flushall"))
+        self.window(pid, lambda: self.must(*talk, "flushall"))
         self.assertLess(self.sums("delta.pb.gz")["live_bytes"], -(10 << 20))
         look = json.loads(self.watch("live", pid, "--once", "--json"))
         self.assertLess(look["live_bytes"], 5 << 20)

@@ -87,20 +87,37 @@ class WatchTest(CaptureTest):
         new = wait_until(lambda: set(self.sockets()) - known, "there is a socket")
         return program, int(new.pop().stem)
 
-    def window(self, pid, length, change):
+    def window(self, pid, change):
         """Makes delta.pb.gz: the difference between the times before and after change()."""
-        child = subprocess.Popen([ALLO, "snapshot", str(pid), "--delta", length, "-q", "-o", "delta.pb.gz"],
-                                 cwd=self.tmp, env=self.env)
         file = self.processes()[pid]["file"]
 
-        def has_begun():
-            child.send_signal(signal.SIGCONT)
-            time.sleep(0.05)
-            child.send_signal(signal.SIGSTOP)
-            return re.search(r"snapshot \d", self.watch("events", file))
+        def marks():
+            return len(re.findall(r"snapshot \d", self.watch("events", file)))
+
+        def is_stopped(child):
+            return child.poll() is not None or "State:\tT" in pathlib.Path(f"/proc/{child.pid}/status").read_text()
+
+        def open_for(seconds):
+            """A stopped command whose window has begun; None if so many seconds have passed on a busy machine meanwhile."""
+            known, begun = marks(), time.monotonic()
+            child = subprocess.Popen([ALLO, "snapshot", str(pid), "--delta", f"{seconds}s", "-qf", "-o", "delta.pb.gz"],
+                                     cwd=self.tmp, env=self.env)
+            while True:
+                time.sleep(0.05)
+                child.send_signal(signal.SIGSTOP)
+                wait_until(lambda: is_stopped(child), "the command has stopped")
+                is_open = child.poll() is None and time.monotonic() - begun < seconds
+                if child.poll() is not None or marks() > known:
+                    break
+                begun = time.monotonic()  # it has not begun before
+                child.send_signal(signal.SIGCONT)
+            if not is_open:
+                child.kill()
+                child.wait()
+            return child if is_open else None
 
         # The command marks the beginning.  It stops until the change is over, however long the change takes.
-        wait_until(has_begun, "the window has begun")
+        child = next(filter(None, map(open_for, (1, 4, 16, 64, 256, 1024))))
         change()
         child.send_signal(signal.SIGCONT)
         self.assertEqual(child.wait(HANG), 0)
