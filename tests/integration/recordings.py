@@ -1,5 +1,8 @@
 """Programs under capture: how they are built and recorded."""
+import fcntl
+import hashlib
 import pathlib
+import shutil
 import struct
 import subprocess
 import tempfile
@@ -11,12 +14,15 @@ PROGRAMS = ROOT / "tests" / "programs"
 FLAGS = ["-D_GNU_SOURCE", "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-infinite-recursion", "-pthread"]
 LIBRARY = ["-fPIC", "-shared"]
 
+# Programs that do not link parts of a build are the same for all builds.
+SHARED = BUILD.with_name("build-programs")
+
 
 def built(source, *flags, name=None):
     """A program or library from tests/programs, built when it is missing or older than its sources."""
     source = PROGRAMS / source
-    out = BUILD / "programs" / (name or source.stem)
     parts = [flag for flag in flags if isinstance(flag, pathlib.Path)]
+    out = (BUILD / "programs" if parts else SHARED) / (name or source.stem)
     newest = max(path.stat().st_mtime for path in (source, PROGRAMS / "blocks.h", pathlib.Path(__file__), *parts))
     if out.exists() and out.stat().st_mtime >= newest:
         return out
@@ -28,6 +34,29 @@ def built(source, *flags, name=None):
         subprocess.run([*compiler, *FLAGS, source, *flags, "-o", made], check=True)
         made.replace(out)
     return out
+
+
+def compiled(source, *command):
+    """A program or library of one source, whose compiler runs once for all tests and builds.  The command has no "-o".
+
+    It is in a folder of the digest of both, with a copy of the source.  Tests do not change it.
+    """
+    text = source.read_bytes()
+    words = [*map(str, command), source.name]
+    folder = SHARED / hashlib.sha256("\0".join(words).encode() + b"\0" + text).hexdigest()[:16]
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "program").exists():
+            (folder / source.name).write_bytes(text)
+            subprocess.run([*words, "-o", "made"], cwd=folder, check=True)
+            (folder / "made").replace(folder / "program")
+    return folder / "program"
+
+
+def copy_compiled(path, source, *command):
+    """The same as a file of a test."""
+    return shutil.copy(compiled(source, *command), path)
 
 
 def preloaded_library(source, *flags):

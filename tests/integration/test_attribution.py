@@ -6,7 +6,8 @@ import shutil
 import subprocess
 import unittest
 
-from allotest import ALLO, ENVIRONMENT, ROOT, Test
+from allotest import ALLO, ENVIRONMENT, Test
+from recordings import PROGRAMS, copy_compiled
 
 WRAPPER = """
 #include <stdio.h>
@@ -60,8 +61,7 @@ fn main() { let mut cache = Cache { pages: HashMap::new() }; cache.fill(100); pr
 
 class SiteTest(Test):
     def build(self, source, compiler, *options):
-        self.must(compiler, *options, "-o", self.tmp / "program", source)
-        return self.tmp / "program"
+        return copy_compiled(self.tmp / "program", source, compiler, *options)
 
     def record(self, *command, options=()):
         path = self.tmp / "recorded.allo"
@@ -72,8 +72,7 @@ class SiteTest(Test):
         return self.allo_json("top", *arguments)["rows"][0]
 
     def service(self, *options):
-        source = ROOT / "tests" / "programs" / "service.cpp"
-        return self.record(self.build(source, "g++", "-std=c++17", "-O1", "-g", "-pthread"), options=options)
+        return self.record(self.build(PROGRAMS / "service.cpp", "g++", "-std=c++17", "-O1", "-g", "-pthread"), options=options)
 
 
 class Attribution(SiteTest):
@@ -293,8 +292,11 @@ class Containers(SiteTest):
 
     def test_cpp_containers_belong_to_their_users(self):
         source = self.file("containers.cpp", CONTAINERS)
-        for options in (["-O0"], ["-O2"], ["-O0", "-g"], ["-O2", "-g"]):
-            self.check(self.build(source, "g++", "-std=c++17", "-pthread", *options))
+        for level in ("-O0", "-O2"):
+            program = self.build(source, "g++", "-std=c++17", "-pthread", level, "-g")
+            self.check(program)
+            self.must("strip", "--strip-debug", program)  # the code is the same without -g
+            self.check(program)
 
     @unittest.skipUnless(shutil.which("clang++"), "clang is not installed")
     def test_those_of_clang_too(self):
@@ -335,7 +337,7 @@ class Budgets(Test):
 
     def setUp(self):
         super().setUp()
-        self.must("gcc", "-O1", "-g", "-fno-optimize-sibling-calls", "-o", "wrap", self.file("wrap.c", WRAPPER))
+        copy_compiled(self.tmp / "wrap", self.file("wrap.c", WRAPPER), "gcc", "-O1", "-g", "-fno-optimize-sibling-calls")
         self.must(ALLO, "run", "-q", "-o", "wrap.allo", "./wrap")
 
     def reason(self, *options):
@@ -362,8 +364,7 @@ class Budgets(Test):
 class Configuration(Test):
     def setUp(self):
         super().setUp()
-        source = self.file("wrap.c", WRAPPER)
-        self.must("gcc", "-O1", "-g", "-o", self.tmp / "wrap", source)
+        copy_compiled(self.tmp / "wrap", self.file("wrap.c", WRAPPER), "gcc", "-O1", "-g")
         self.recording = self.tmp / "wrap.allo"
         self.must(ALLO, "run", "-q", "-o", self.recording, "--", self.tmp / "wrap")
         self.inner = self.tmp / "one" / "two"

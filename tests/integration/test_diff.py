@@ -3,7 +3,8 @@ import csv
 import io
 import re
 
-from allotest import ALLO, GOLDEN, ROOT, Test
+from allotest import ALLO, GOLDEN, Test
+from recordings import PROGRAMS, copy_compiled
 
 
 def folded(**counts):
@@ -112,7 +113,7 @@ class GoToolPprof(Test):
 
     def setUp(self):
         super().setUp()
-        self.must("g++", "-g", "-O1", "-o", "boxes", ROOT / "tests" / "programs" / "boxes.cpp")
+        copy_compiled(self.tmp / "boxes", PROGRAMS / "boxes.cpp", "g++", "-g", "-O1")
         for name, arguments in (("a", (23, 3, 5)), ("b", (31, 2, 9))):
             self.must("valgrind", "--tool=dhat", f"--dhat-out-file={name}.dhat", "./boxes", *arguments)
             self.allo("convert", "--trim-allocator", f"{name}.dhat", "-o", f"{name}.pb.gz")

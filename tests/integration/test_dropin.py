@@ -3,7 +3,8 @@ import json
 import re
 import shutil
 
-from allotest import ALLO, GOLDEN, ROOT, Test
+from allotest import ALLO, GOLDEN, Test
+from recordings import PROGRAMS, copy_compiled
 
 RUST = GOLDEN / "dhat" / "dhat-rs-heap.json"
 
@@ -108,7 +109,7 @@ class GoToolPprof(DropIn):
         self.assertIn("Type: inuse_space\n", self.pprof("-top"))
 
     def test_a_c_plus_plus_program_under_valgrind(self):
-        self.must("g++", "-g", "-O1", "-o", "boxes", ROOT / "tests" / "programs" / "boxes.cpp")
+        copy_compiled(self.tmp / "boxes", PROGRAMS / "boxes.cpp", "g++", "-g", "-O1")
         self.must("valgrind", "--tool=dhat", "--dhat-out-file=dhat-heap.json", "./boxes", 23, 3, 5)
         said = self.must(self.program)
         self.check_totals(self.tmp / "dhat-heap.json")

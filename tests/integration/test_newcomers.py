@@ -11,6 +11,7 @@ import signal
 import subprocess
 
 from allotest import ALLO, ENVIRONMENT, HANG, ROOT, Test, wait_until
+from recordings import PROGRAMS, copy_compiled
 
 MIB = 1 << 20
 UNITS = {"B": 1, "KiB": 1 << 10, "MiB": MIB, "GiB": 1 << 30}
@@ -247,7 +248,7 @@ class Programs(Newcomer):
         self.check_coverage(said, "./holds")
 
     def test_our_cpp_service(self):
-        self.must("g++", "-std=c++17", "-O1", "-g", "-pthread", ROOT / "tests" / "programs" / "service.cpp", "-o", "service")
+        copy_compiled(self.tmp / "service", PROGRAMS / "service.cpp", "g++", "-std=c++17", "-O1", "-g", "-pthread")
         self.check(["./service"], r"  burst > std::vector<char>::insert  service.cpp:\d+",
                    r"next\n(.*\n)*  allo leaks first.allo +the memory that was never freed")
         leaks = self.allo("leaks", "first.allo")

@@ -15,7 +15,7 @@ import time
 
 from allotest import ALLO, BUILD, ENVIRONMENT, GOLDEN, HANG, ROOT, Test, cpu_seconds, wait_until
 from profilejson import Profile
-from recordings import CaptureTest, built
+from recordings import PROGRAMS, CaptureTest, built, copy_compiled
 from terminal import Terminal, on_terminal
 from test_attribution import WRAPPER
 from test_recordings import KILLED, PACKED, RAW, SUMS, Recordings
@@ -427,8 +427,8 @@ class Sites(CaptureTest, DatabaseTest):
     def setUp(self):
         super().setUp()
         self.file("data.json", json.dumps([{"name": f"user {i}", "tags": ["a", "b"]} for i in range(500)]))
-        self.must("gcc", "-O1", "-g", "-fno-optimize-sibling-calls", "-o", "wrap", self.file("wrap.c", WRAPPER))
-        self.must("g++", "-std=c++17", "-O1", "-g", "-pthread", "-o", "service", ROOT / "tests" / "programs" / "service.cpp")
+        copy_compiled(self.tmp / "wrap", self.file("wrap.c", WRAPPER), "gcc", "-O1", "-g", "-fno-optimize-sibling-calls")
+        copy_compiled(self.tmp / "service", PROGRAMS / "service.cpp", "g++", "-std=c++17", "-O1", "-g", "-pthread")
 
     def sums_of_top(self, recording, metric, *options):
         """Text with a line for each function, or for all functions without a name in a module."""

@@ -7,7 +7,7 @@ import sys
 import unicodedata
 
 from allotest import ALLO, GOLDEN, Test, wait_until
-from recordings import CaptureTest
+from recordings import CaptureTest, copy_compiled
 from terminal import on_terminal
 
 ENV = {"PAGER": "cat", "TERM": "xterm", "LC_ALL": "C.UTF-8"}
@@ -101,11 +101,11 @@ class Width(Test):
 
     def programs(self):
         """The command of a program in each language."""
-        self.must("g++", "-g", "-O1", self.file("service.cpp", CPP), "-o", "service", "-lpthread")
+        copy_compiled(self.tmp / "service", self.file("service.cpp", CPP), "g++", "-g", "-O1", "-pthread")
         yield ["./service"]
         yield [sys.executable, self.file("app.py", PYTHON)]
         if shutil.which("rustc"):
-            self.must("rustc", "-g", "-A", "warnings", self.file("sessions.rs", RUST), "-o", "sessions")
+            copy_compiled(self.tmp / "sessions", self.file("sessions.rs", RUST), "rustc", "-g", "-A", "warnings")
             yield ["./sessions"]
 
     def recordings(self):
@@ -185,7 +185,7 @@ class Colours(CaptureTest):
             self.assertRegex(line, rf"\033\[{colour}m[+-]\d+\033\[0m", name)
 
     def test_own_code_is_bold_and_libraries_are_dim_over_time(self):
-        self.must("g++", "-g", "-O1", self.file("service.cpp", CPP), "-o", "service", "-lpthread")
+        copy_compiled(self.tmp / "service", self.file("service.cpp", CPP), "g++", "-g", "-O1", "-pthread")
         self.allo("run", "-q", "-o", "service.allo", "./service")
         for by in ("function", "site"):
             text = self.painted("timeline", "--by", by, self.tmp / "service.allo")
