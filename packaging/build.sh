@@ -1,17 +1,18 @@
 #!/bin/sh
 # Builds Allotrope for packages: no debug information, and the same bytes in any folder.
 #
-# usage: build.sh standalone|shared FOLDER [TARGET]
+# usage: build.sh standalone|shared FOLDER [OPTION...]       options of 'meson setup'
 #
 # standalone makes the program only, FOLDER/allo, stripped; shared is for distributions.
 set -eu
 
 linking=$1
 folder=$2
+shift 2
 cd "$(dirname "$0")/.."
 [ -e "$folder/build.ninja" ] || {
 	mkdir -p "$folder"
-	meson setup "$folder" --prefix /usr --libdir "lib/$(uname -m)-linux-gnu" -Dlinking="$linking" -Ddebug=false \
+	meson setup "$folder" --prefix /usr --libdir "lib/$(uname -m)-linux-gnu" -Dlinking="$linking" -Ddebug=false "$@" \
 		> "$folder/setup.log" || { cat "$folder/setup.log" >&2; exit 1; }
 }
 case $linking in

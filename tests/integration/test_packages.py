@@ -1,4 +1,5 @@
 """Packages: each is installed into a clean root, where allo records a program; equal inputs give equal bytes."""
+import atexit
 import base64
 import csv
 import functools
@@ -11,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import tarfile
+import tempfile
 import unittest
 import urllib.request
 import zipfile
@@ -25,6 +27,10 @@ EPOCH = "1700000000"
 # The bytes that tests/programs/leaks.c does not free.
 LEAKED = 7 * 1009 + 30 * 101 + 3 * 4099
 
+# With the options of the build under test, builds for packages take its objects.  The scripts strip all programs and libraries,
+# so packages have no debug information either way.
+OPTIONS = ["-Ddebug=true", "-Dassertions=true", "-Dwerror=true"]
+
 # The system's python3 has venv and pytest (python3-venv, python3-pytest).
 PYTHON = "/usr/bin/python3"
 
@@ -33,9 +39,10 @@ PYTHON = "/usr/bin/python3"
 def build_of(linking):
     """The folder of a build for packages, which is kept for the next run.  Both kinds differ in little but their linking."""
     folder = BUILD.with_name(f"{BUILD.name}-{linking}")
-    if linking == "shared" and not folder.exists():
-        lend_objects(build_of("standalone"), folder)
-    done = subprocess.run(["sh", str(PACKAGING / "build.sh"), linking, str(folder)], capture_output=True, text=True, timeout=HANG)
+    if not folder.exists():
+        lend_objects(BUILD if linking == "standalone" else build_of("standalone"), folder)
+    done = subprocess.run(["sh", str(PACKAGING / "build.sh"), linking, str(folder), *OPTIONS], capture_output=True, text=True,
+                          env={**ENVIRONMENT, "CC": "gcc"}, timeout=HANG)
     if done.returncode:
         raise AssertionError(done.stdout + done.stderr)
     return folder
@@ -43,6 +50,15 @@ def build_of(linking):
 
 def standalone():
     return build_of("standalone") / "allo"
+
+
+@functools.cache
+def kept_folder():
+    """A folder for what several tests read."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="allo-test-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    folder.chmod(0o755)
+    return folder
 
 
 class PackageTest(Test):
@@ -71,9 +87,16 @@ class PackageTest(Test):
         self.must(PYTHON, PACKAGING / script, *arguments, folder, env={**self.environment, **environment}, umask=umask)
         return folder
 
+    def made(self, script, *arguments):
+        """The folder of the files that a packaging script writes; it runs once for all tests, which do not change them."""
+        folder = kept_folder() / script
+        if not folder.exists():
+            self.make(script, *arguments, umask=0o022, TZ="UTC").rename(folder)
+        return folder
+
     def check_same(self, script, *arguments):
         """The files of two runs, of different users, in different time zones, are equal."""
-        first = self.make(script, *arguments, umask=0o022, TZ="UTC")
+        first = self.made(script, *arguments)
         second = self.make(script, *arguments, umask=0o077, TZ="Asia/Tokyo")
         names = sorted(path.relative_to(first) for path in first.rglob("*") if path.is_file())
         self.assertGreater(len(names), 0)
@@ -187,7 +210,7 @@ class Debian(PackageTest):
     NAMES = ["allotrope", "liballo0", "liballotrope-dev", "liballotrope0"]
 
     def packages(self):
-        return sorted(self.make("make_deb.py", build_of("shared")).glob("*.deb"))
+        return sorted(self.made("make_deb.py", build_of("shared")).glob("*.deb"))
 
     def test_equal_inputs_give_equal_bytes(self):
         self.check_same("make_deb.py", build_of("shared"))
@@ -240,7 +263,7 @@ class Wheel(PackageTest):
 
     def test_the_list_of_files_is_right(self):
         """RECORD names each file, with its digest and size."""
-        wheel, = self.make("make_wheel.py", standalone()).glob("*.whl")
+        wheel, = self.made("make_wheel.py", standalone()).glob("*.whl")
         with zipfile.ZipFile(wheel) as archive:
             name, = (name for name in archive.namelist() if name.endswith(".dist-info/RECORD"))
             listed = {line[0]: line[1:] for line in csv.reader(archive.read(name).decode().splitlines())}
@@ -252,11 +275,13 @@ class Wheel(PackageTest):
                 self.assertEqual((digest, size), (f"sha256={found}", str(len(data))))
 
     def venv(self):
-        """An environment with the wheel, and with the system's pytest."""
-        wheel, = self.make("make_wheel.py", standalone()).glob("*.whl")
-        self.must(PYTHON, "-m", "venv", "--system-site-packages", "venv")
-        self.must("venv/bin/pip", "install", "--quiet", "--no-index", "--disable-pip-version-check", wheel)
-        return {**self.environment, "PATH": f"{self.tmp}/venv/bin:/usr/bin:/bin"}
+        """The variables of an environment with the wheel, and with the system's pytest."""
+        folder = kept_folder() / "venv"
+        if not folder.exists():
+            wheel, = self.made("make_wheel.py", standalone()).glob("*.whl")
+            self.must(PYTHON, "-m", "venv", "--system-site-packages", folder)
+            self.must(folder / "bin" / "pip", "install", "--quiet", "--no-index", "--disable-pip-version-check", wheel)
+        return {**self.environment, "PATH": f"{folder}/bin:/usr/bin:/bin"}
 
     def test_its_programs_record(self):
         environment = self.venv()
@@ -268,7 +293,7 @@ class Wheel(PackageTest):
     def test_pytest_has_the_marks(self):
         environment = self.venv()
         self.file("test_it.py", 'import pytest\n@pytest.mark.limit_memory("1 MB")\ndef test_it(): bytearray(2 << 20)\n')
-        done = self.run_program("venv/bin/python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--strict-markers", "test_it.py",
+        done = self.run_program("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--strict-markers", "test_it.py",
                                 env=environment)
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn(b"limit_memory: the test held 2.0 MiB at once", done.stdout)
@@ -280,7 +305,7 @@ class Image(PackageTest):
 
     def test_allo_records_where_it_is_unpacked(self):
         """Unpacked as the specification of OCI images says: each blob has its digest."""
-        folder = self.make("make_image.py", standalone())
+        folder = self.made("make_image.py", standalone())
         layout, = (path for path in folder.iterdir() if path.is_dir())
 
         def blob(descriptor):
@@ -304,7 +329,7 @@ class Image(PackageTest):
         self.check_records(root, config["config"]["Entrypoint"][0])
 
     def test_the_archive_has_the_same_files(self):
-        folder = self.make("make_image.py", standalone())
+        folder = self.made("make_image.py", standalone())
         layout, = (path for path in folder.iterdir() if path.is_dir())
         with tarfile.open(f"{layout}.tar") as archive:
             found = {entry.name: archive.extractfile(entry).read() for entry in archive}
