@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs all tests: tests/run.py [WORD...]      only the steps whose names contain one of the words
 
-A step is a build and its tests.  run.py builds everything first, and then runs the tests of all steps on all cores.
+A step is a build and its tests.  run.py builds everything first, all folders at once, and then runs the tests of all steps on
+all cores.
 Each test prints a line, "ok" or "not ok" with its name; a failed test also prints its output.  The last line counts
 the tests.
 """
@@ -10,9 +11,11 @@ import itertools
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -28,17 +31,23 @@ HANG = 4 * 3600
 # The exit status of a check that lacks a program, as in meson.
 SKIPPED = 77
 
-# The jobs that take longest, mostly since they wait: they start first, so that none of them ends alone.
+# The jobs that take longest, many since they wait: they start first, so that none of them ends alone.
 LONGEST = ("test_viewer.py", "test_viewer_engine.py", "stress/run.py", "test_browser.py", "test_rust.py", "stress/foreign.py",
-           "test_report.py", "test_view.py", "test_live.py", "test_serve.py")
+           "test_report.py", "test_view.py", "test_live.py", "test_serve.py", "test_python.py", "test_packages.py", "test_parquet.py")
 
 # Whether tools/check_english.py must pass.
 CHECKS_ENGLISH = True
 
 passed, failed, skipped, durations = 0, [], [], []
+reporting = threading.Lock()
 
 
 def report(ok, name, said=""):
+    with reporting:
+        report_alone(ok, name, said)
+
+
+def report_alone(ok, name, said):
     global passed
     if ok and "# SKIP" in name:
         skipped.append(name)
@@ -70,8 +79,20 @@ def timed(job):
     return outcome
 
 
-def build(folder, *setup, env=None, targets=()):
+# Steps build at the same time, since meson uses one core only.  Those that share a folder wait for the first of them.
+building = {folder: threading.Lock() for folder in ("build-test", "build-asan", "build-tsan")}
+built = {}
+
+
+def build(folder, *setup, **options):
     """Builds with meson, without a single warning; whether that succeeded."""
+    with building[folder]:
+        if folder not in built:
+            built[folder] = build_alone(folder, *setup, **options)
+        return built[folder]
+
+
+def build_alone(folder, *setup, env=None, targets=()):
     name = f"{folder}: builds without warnings"
     options = ["-Dwerror=true", "-Dtests=true", "-Dassertions=true", *setup]
     is_there = (ROOT / folder / "build.ninja").exists()
@@ -113,9 +134,9 @@ def longest_first(jobs):
 
 
 def run_all(jobs):
-    """Runs jobs on all cores, and two more, as some wait, and reports in their order."""
+    """Runs jobs on all cores, and four more, as some wait, and reports in their order."""
     jobs = longest_first(jobs)
-    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0)) + 2) as pool:
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0)) + 4) as pool:
         for (_, results, _), (code, said) in zip(jobs, pool.map(timed, jobs)):
             for result in results(code, said):
                 report(*result)
@@ -206,6 +227,13 @@ def step_threads():
     return [([str(program)], tap(f"build-tsan: {program.name}"), env) for program in programs("build-tsan", "race_*")]
 
 
+def compile_pprof():
+    """Go compiles its pprof when it is first used.  Tests that use it at the same time would each do that."""
+    if shutil.which("go"):
+        run(["go", "tool", "pprof", "-h"])
+    return []
+
+
 STEPS = {"arrows": step_arrows, "style": step_style, "stress": step_stress, "gcc": step_gcc, "sanitizers": step_sanitizers, "threads": step_threads}
 
 
@@ -213,11 +241,10 @@ def main():
     words = sys.argv[1:]
     started = time.monotonic()
     reset_signals()
-    jobs = []
-    for name, step in STEPS.items():
-        if not words or any(word in name for word in words):
-            jobs += step()
-    built = time.monotonic()
+    steps = [step for name, step in STEPS.items() if not words or any(word in name for word in words)]
+    with concurrent.futures.ThreadPoolExecutor(len(steps) + 1) as pool:
+        jobs = list(itertools.chain(*pool.map(lambda step: step(), [*steps, compile_pprof])))
+    began = time.monotonic()
     run_all(jobs)
     for name in skipped:
         print(f"skipped: {name}")
@@ -226,7 +253,7 @@ def main():
     for cpu, seconds, command in sorted(durations, reverse=True)[:15]:
         print(f"# slow: {cpu:.0f} s of CPU in {seconds:.0f} s, {command}")
     spent = sum(cpu for cpu, *_ in durations)
-    print(f"# {time.monotonic() - started:.0f} s; {spent:.0f} s of CPU after {built - started:.0f} s of builds")
+    print(f"# {time.monotonic() - started:.0f} s; {spent:.0f} s of CPU after {began - started:.0f} s of builds")
     print(f"{passed} passed, {len(failed)} failed, {len(skipped)} skipped")
     sys.exit(1 if failed else 0)
 
