@@ -22,10 +22,11 @@ class Windows(Test):
             for seed, form in enumerate(("raw", "packed")):
                 path = self.tmp / f"{kind}.{form}.allo"
                 self.must(BUILD / "tests" / "make_recording", kind, form, path)
-                self.compare(path, ROUNDS // 2 + 1, seed * ROUNDS)  # other windows in each form
+                rounds = ROUNDS // 2 + 1 if kind != "many" else min(ROUNDS, 4)  # a million changes, for each window
+                self.compare(path, rounds, seed * ROUNDS)  # other windows in each form
 
     def test_recorded_programs(self):
-        churn = [built("churn.c"), 3, 20000 if SLOW else 200000]
+        churn = [built("churn.c"), 3, 20000 if SLOW else 70000]
         for number, command in enumerate([[built("resizes.c")], churn, ["-m", "sampled", *churn]]):
             path = self.tmp / f"{number}.allo"
             self.allo("run", "-q", "-o", path, *command)
