@@ -1,5 +1,6 @@
 /* built_in_search.c - looks up names in hash tables, and then in tables of symbols. */
 #include "capture/hooks/built_in_search.h"
+#include "capture/hooks/built_in_unnamed.h"
 #include "capture/stacks/program_headers.h"
 
 #include <limits.h>
@@ -110,6 +111,8 @@ void allo_built_in_search(struct allo_built_in_search *search,
 	search->count = 0;
 	search->is_full = false;
 	find_exported(search);
+	if (module->is_program)
+		allo_built_in_find_unnamed(search);
 	if (path[0] && !allo_module_symbols_visit(module, path, wanted, add_symbol, search) &&
 	    find_debug_file(module, debug))
 		allo_module_symbols_visit(module, debug, wanted, add_symbol, search);

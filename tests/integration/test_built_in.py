@@ -1,6 +1,7 @@
 """Allocators that are built into programs: their functions are patched at the entry, and each call is recorded."""
 import collections
 import pathlib
+import platform
 import re
 import shutil
 import subprocess
@@ -105,6 +106,125 @@ def table():
             prefix = None if found[1] == "NULL" else found[1].strip('"')
         elif found := re.match(r'\t(\w+)\("(\w+)"(.*)\),', line):
             yield prefix, found[1], found[2], [int(number) for number in re.findall(r"\d+", found[3])]
+
+
+class Unnamed(BuiltIn):
+    """Functions that are not exported, and call the allocator through the same table as those that are."""
+
+    SOURCE = """
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#define HIDDEN __attribute__((noipa, visibility("hidden")))
+#define EXPORTED __attribute__((noipa))
+struct table {
+	void *(*make)(size_t, void *, void *), *(*try_make)(size_t, void *, void *);
+	void *(*zero)(size_t, size_t, void *, void *), *(*try_zero)(size_t, size_t, void *, void *);
+	void *(*align)(size_t, size_t, void *, void *), *(*try_align)(size_t, size_t, void *, void *);
+	void *(*resize)(void *, size_t, void *, void *), *(*try_resize)(void *, size_t, void *, void *);
+	void (*release)(void *, void *), (*release_sized)(void *, size_t, void *);
+	size_t (*size_of)(void *, void *);
+	void *(*make_aligned)(size_t, size_t, void *, void *), *(*try_make_aligned)(size_t, size_t, void *, void *);
+	void *(*resize_aligned)(void *, size_t, size_t, void *, void *), *(*try_resize_aligned)(void *, size_t, size_t, void *, void *);
+	void (*release_aligned)(void *, void *);
+};
+static const struct table *volatile table;
+static volatile int is_patient;
+
+EXPORTED void *_ZnwmRKSt9nothrow_t(size_t size) { return table->try_make(size, 0, 0); }
+HIDDEN void *try_zero(size_t count, size_t size) { return table->try_zero(count, size, 0, 0); }
+HIDDEN void *try_resize(void *block, size_t size) { return table->try_resize(block, size, 0, 0); }
+EXPORTED void free(void *block) { table->release(block, 0); }
+HIDDEN void *try_make_aligned(size_t size, size_t to) { return table->try_make_aligned(size, to, 0, 0); }
+HIDDEN void *try_resize_aligned(void *block, size_t size, size_t to) { return table->try_resize_aligned(block, size, to, 0, 0); }
+HIDDEN void release_aligned(void *block) { table->release_aligned(block, 0); }
+HIDDEN size_t size_of(void *block) { return table->size_of(block, 0); }
+EXPORTED void *malloc(size_t size)
+{
+	const struct table *way = table;
+	void *block;
+	while (!(block = way->make(size, 0, 0)) && is_patient)
+		;
+	return block;
+}
+EXPORTED void *calloc(size_t count, size_t size)
+{
+	const struct table *way = table;
+	void *block;
+	while (!(block = way->zero(count, size, 0, 0)) && is_patient)
+		;
+	return block;
+}
+EXPORTED void *realloc(void *before, size_t size)
+{
+	const struct table *way = table;
+	void *block;
+	while (!(block = way->resize(before, size, 0, 0)) && is_patient)
+		;
+	return block;
+}
+
+static char room[1 << 22];
+static size_t used;
+static void *make(size_t size, void *a, void *b)
+{
+	size_t at = used + 64;
+	(void)a, (void)b;
+	if (at + size > sizeof(room))
+		return NULL;
+	used = (at + size + 63) & ~(size_t)63;
+	return memcpy(room + at - 8, &size, 8) + 8;
+}
+static void *zero(size_t count, size_t size, void *a, void *b) { return make(count * size, a, b); }
+static void *align(size_t to, size_t size, void *a, void *b) { (void)to; return make(size, a, b); }
+static size_t find_size(void *block, void *a) { size_t size = 0; (void)a; return block ? *(size_t *)((char *)block - 8) : size; }
+static void *resize(void *block, size_t size, void *a, void *b)
+{
+	void *moved = make(size, a, b);
+	size_t old = find_size(block, NULL);
+	return block && moved ? memcpy(moved, block, old < size ? old : size) : moved;
+}
+static void release(void *block, void *a) { (void)a; if (block) *(char *)block = 0; }
+static void release_sized(void *block, size_t size, void *a) { (void)size; release(block, a); }
+static void *make_aligned(size_t size, size_t to, void *a, void *b) { (void)to; return make(size, a, b); }
+static void *resize_aligned(void *block, size_t size, size_t to, void *a, void *b) { (void)to; return resize(block, size, a, b); }
+static const struct table first = { make, make, zero, zero, align, align, resize, resize, release, release_sized, find_size,
+                                    make_aligned, make_aligned, resize_aligned, resize_aligned, release };
+static const struct table *volatile table = &first;
+
+int main(void)
+{
+	for (int i = 0; i < 17; i++) {
+		void *block = _ZnwmRKSt9nothrow_t(1009);
+		free(block);
+		block = try_zero(3, 337);
+		block = try_resize(block, 1013);
+		free(block);
+		block = malloc(1019);
+		block = try_resize(block, 1021);
+		if (size_of(block) != 1021)
+			return 1;
+		free(realloc(block, 1031));
+		block = try_make_aligned(1033, 64);
+		release_aligned(try_resize_aligned(block, 1039, 64));
+	}
+	return 0;
+}
+"""
+    EVENTS = [("alloc", 1009), ("free", None), ("alloc", 1011), ("resize", 1013), ("free", None), ("alloc", 1019), ("resize", 1021),
+              ("resize", 1031), ("free", None), ("alloc", 1033), ("resize", 1039), ("free", None)]
+
+    @unittest.skipUnless(platform.machine() == "x86_64", "they are recognized on x86-64 only")
+    def test_they_are_recorded(self):
+        self.file("shim.c", self.SOURCE)
+        for flags in ("-fomit-frame-pointer",), ("-fno-omit-frame-pointer",), ("-fcf-protection=none", "-fno-omit-frame-pointer"):
+            with self.subTest(flags):
+                self.must("gcc", "-O2", "-fno-builtin", "-fno-toplevel-reorder", *flags, "shim.c", "-rdynamic", "-s", "-o", "shim")
+                recording = self.recorded(self.tmp / "shim")
+                events = [(event.kind, event.size) for event in recording.events]
+                start = events.index(("alloc", 1009))
+                self.assertEqual(events[start:start + 17 * len(self.EVENTS)], self.EVENTS * 17)
+                self.assertEqual(recording.unbalanced(), {})
 
 
 class Table(BuiltIn):
