@@ -171,6 +171,7 @@ static void begin(void)
 		allo_recorder_stop(ALLO_END_INTERNAL);
 		return;
 	}
+	allo_unwind_check_init(); /* if it was too early for that */
 	allo_process_begin(was_begun || allo_settings.delay_ns > 0 ||
 			   !(allo_settings.track & ALLO_TRACK_MALLOC));
 	/* A child has no control thread yet.  A program gets its own in the constructor. */
@@ -220,6 +221,8 @@ static bool is_zygote(void)
 	return false;
 }
 
+/* In glibc, this runs before the constructors of all libraries (-z initfirst), also of libc: there
+ * is no `environ` yet, and dlopen() of a library that is not loaded would do harm. */
 __attribute__((constructor)) static void start(void)
 {
 	allo_process_init();

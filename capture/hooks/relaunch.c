@@ -8,9 +8,9 @@
  *
  * The sanitizer has replaced the functions of libc and fails at the first one that is called.  So
  * this file calls none, and runs before all constructors: as the resolver of an indirect function,
- * while the dynamic linker relocates our library.  All libraries are mapped by then.  The linker
- * flag -z initfirst would be another way, but it applies to one library of a process only, and all
- * our constructors would run before those of libc.
+ * while the dynamic linker relocates our library.  All libraries are mapped by then.  Our
+ * constructor comes before those of other libraries (-z initfirst), but not if another library
+ * demands the same, and not before functions in the .preinit_array of the program.
  *
  * Only liballo.so contains this file, and it acts only if LD_PRELOAD has our library: the program
  * that is executed has none of this, so nothing is executed twice.

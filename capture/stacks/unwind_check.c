@@ -4,6 +4,7 @@
 #include "capture/system.h"
 
 #include <dlfcn.h>
+#include <unistd.h>
 #include <unwind.h>
 
 enum { DEPTH_MAX = 4096 };
@@ -13,8 +14,15 @@ static _Unwind_Ptr (*get_pc)(struct _Unwind_Context *frame);
 
 void allo_unwind_check_init(void)
 {
-	void *libgcc = allo_settings.check_every ? dlopen("libgcc_s.so.1", RTLD_NOW) : NULL;
+	static bool is_done;
+	void *libgcc;
 
+	/* Loading a library initializes those that it needs.  The C library, too, but without the
+	 * arguments of the program: so not before it has been initialized with them. */
+	if (is_done || !environ || allo_settings.check_every == 0)
+		return;
+	is_done = true;
+	libgcc = dlopen("libgcc_s.so.1", RTLD_NOW);
 	if (!libgcc)
 		return;
 	*(void **)&backtrace = dlsym(libgcc, "_Unwind_Backtrace");

@@ -356,9 +356,34 @@ void stop(void)
                     for _ in range(10):
                         done = self.run_program(ALLO, "run", "-f", "-o", "threads.allo", program)
                         self.assertEqual(done.returncode, 0, done.stderr)
-                        # Without the library, our constructor is the first.
-                        if source == "main.c":
-                            self.assertIn("several threads ran when its own allocator was found", done.stderr.decode())
+                        self.assertNotIn("not recorded", done.stderr.decode())
+
+    def test_threads_of_a_constructor_that_runs_before_ours_go_on(self):
+        """Only one library of a process can be initialized first: the last one that wants to."""
+        self.file("threads.c", self.THREADS)
+        self.file("main.c", "#include <unistd.h>\nvoid stop(void);\nint main(void) { usleep(3000); stop(); return 0; }\n")
+        self.must("gcc", "-O1", "-shared", "-fPIC", "-Wl,-z,initfirst", "threads.c", "-o", "libthreads.so")
+        for name, archive in archives().items():
+            with self.subTest(name):
+                program = self.linked(self.tmp / "main.c", archive, "-L.", "-lthreads", "-Wl,-rpath,.")
+                for _ in range(10):
+                    done = self.run_program(ALLO, "run", "-f", "-o", "threads.allo", program)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    self.assertIn("several threads ran when its own allocator was found", done.stderr.decode())
+
+    def test_blocks_that_constructors_of_libraries_make_are_recorded(self):
+        self.file("made.c", "#include <stdlib.h>\nvoid *made[23];\n"
+                  "static __attribute__((constructor)) void make(void) { for (int i = 0; i < 23; i++) made[i] = malloc(1009); }\n")
+        self.file("main.c", "#include <stdlib.h>\nextern void *made[23];\n"
+                  "int main(void) { for (int i = 0; i < 23; i++) free(made[i]); return 0; }\n")
+        self.must("gcc", "-O1", "-g", "-fno-builtin", "-shared", "-fPIC", "made.c", "-o", "libmade.so")
+        for name, archive in archives().items():
+            with self.subTest(name):
+                recording = self.recorded(self.linked(self.tmp / "main.c", archive, "-L.", "-lmade", f"-Wl,-rpath,{self.tmp}"))
+                made = [event for event in recording.events if event.kind == "alloc" and event.size == 1009]
+                self.assertEqual(["make" in recording.functions(event.stack) for event in made], [True] * 23)
+                self.assertEqual([size for size in recording.live() if size == 1009], [])
+                self.assertEqual(recording.unbalanced(), {})
 
     def test_a_program_that_may_not_change_its_code_runs_unrecorded_and_allo_says_so(self):
         keeps_code = built("keeps_code.c")
@@ -415,6 +440,8 @@ class Browsers(Capture):
         self.assertGreater(largest["allocations"], 50000)
         self.assertGreater(largest["frees"], largest["allocations"] // 2)
         self.assertLess(largest["frees"], largest["allocations"] + 1000)
+        for path in (self.tmp / "all").glob("*.allo"):
+            self.assertNotIn("not allocated", self.run_program(ALLO, "verify", path).stdout.decode(), path)
 
     def test_firefox_records_its_own_heap(self):
         self.check(["firefox-esr", "firefox"], "--headless", "--no-remote", "--profile", self.tmp, "--screenshot",
