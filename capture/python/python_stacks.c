@@ -180,13 +180,32 @@ static __attribute__((noinline)) uint32_t merge_slowly(struct allo_thread_state 
 	return id ? id : native;
 }
 
+/*
+ * Options of the interpreter replace its allocators when it starts, and with them our hooks.  It
+ * allocates some blocks by malloc() between that and the first object, so each such call is an
+ * opportunity to put the hooks back, until a function of Python runs.  A program may contain an
+ * interpreter that it never starts: it is spared this after some calls.
+ */
+enum { LOOKS = 1 << 16 };
+
+static uint32_t looks;
+
+static inline void look_at_start(void)
+{
+	if (__builtin_expect(__atomic_load_n(&looks, __ATOMIC_RELAXED) < LOOKS, 0)) {
+		__atomic_add_fetch(&looks, 1, __ATOMIC_RELAXED);
+		allo_python_objects_hook();
+	}
+}
+
 static __attribute__((noinline)) struct allo_python_thread *begin(struct allo_thread_state *thread)
 {
 	static bool was_looked_at;
 
-	/* Options of the interpreter may have replaced its allocators when it started. */
-	if (!__atomic_exchange_n(&was_looked_at, true, __ATOMIC_RELAXED))
+	if (!__atomic_exchange_n(&was_looked_at, true, __ATOMIC_RELAXED)) {
+		__atomic_store_n(&looks, LOOKS, __ATOMIC_RELAXED);
 		allo_python_objects_hook();
+	}
 	thread->python = allo_map_private(sizeof(*thread->python));
 	return thread->python;
 }
@@ -222,7 +241,11 @@ uint32_t allo_python_stack(struct allo_thread_state *thread, uint32_t native,
 		return native;
 	state = find_state();
 	top = find_top(state);
-	if (!top || (__builtin_expect(!python, 0) && !(python = begin(thread))) ||
+	if (!top) {
+		look_at_start();
+		return native;
+	}
+	if ((__builtin_expect(!python, 0) && !(python = begin(thread))) ||
 	    !allo_python_capture(python, top))
 		return native;
 	key = allo_stack_hash(python->hashes[python->count - 1], native);

@@ -173,6 +173,13 @@ class Objects(PythonTest):
             self.assertGreater(self.counts()["allocations"], 40_000)
         self.each(check)
 
+    def test_objects_are_recorded_from_the_first_one_on_behind_wrappers_of_the_interpreter(self):
+        def check(path):
+            for words in (["-X", "dev"], ["-X", "tracemalloc"], ["-X", "dev", "-X", "tracemalloc"]):
+                self.record(path, *words, "-S", "-c", OBJECTS, env=PLAIN)
+                self.assertNotIn("not allocated", self.run_program(ALLO, "verify", "out.allo").stdout.decode(), words)
+        self.each(check)
+
     def test_the_sites_are_python_lines(self):
         def check(path):
             script = self.file("app.py", "def keep(n):\n    return {i: bytes(90) for i in range(n)}\n\n\nkept = keep(50000)\n")
