@@ -379,14 +379,22 @@ static void count_lost_event(void)
 	allo_count(allo_is_confined ? &losses->sandbox_events : &losses->memory_events, 1);
 }
 
-static struct allo_thread_state *enter_first(struct allo_thread_state *thread)
+static struct allo_thread_state *enter_first(struct allo_thread_state *own)
 {
 	static __thread uint32_t lost; /* events since the last attempt */
+	bool was_confined = allo_is_confined;
+	struct allo_thread_state *thread = NULL;
 
-	if ((thread && thread->phase == ALLO_THREAD_OFF && thread->session == allo_session) ||
+	if ((own && own->phase == ALLO_THREAD_OFF && own->session == allo_session) ||
 	    !allo_process_records())
 		return NULL;
-	thread = lost++ % RETRY_EVENTS == 0 ? begin_outermost(thread) : NULL;
+	if (lost++ % RETRY_EVENTS == 0) {
+		thread = begin_outermost(own);
+		/* If another thread has entered a sandbox meanwhile, system calls failed; from
+		 * there on, memory comes from elsewhere. */
+		if (!thread && !was_confined && allo_is_confined)
+			thread = begin_outermost(own);
+	}
 	if (thread)
 		lost = 0;
 	else if (allo_recorder_is_on())
