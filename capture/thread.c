@@ -455,11 +455,11 @@ static void recover(struct allo_thread_state *thread)
 }
 
 /* Whether an allocator makes this call.  A signal handler may have left it by a jump. */
-static bool passes_by(struct allo_thread_state *thread)
+static bool passes_by(struct allo_thread_state *thread, struct allo_hook_frame entered)
 {
 	if (!thread || thread->phase != ALLO_THREAD_PASSING)
 		return false;
-	if (++thread->passed % PASSED_EVENTS != 0 || !allo_hook_is_abandoned())
+	if (++thread->passed % PASSED_EVENTS != 0 || !allo_hook_is_abandoned(entered))
 		return true;
 	recover(thread);
 	return false;
@@ -483,13 +483,13 @@ static bool enter_stale(struct allo_thread_state *thread)
 	return true;
 }
 
-static struct allo_thread_state *enter(void)
+static struct allo_thread_state *enter(struct allo_hook_frame entered)
 {
 	struct allo_thread_state *thread = allo_self;
 
-	if (!allo_process || passes_by(thread))
+	if (!allo_process || passes_by(thread, entered))
 		return NULL;
-	if (thread && thread->phase == ALLO_THREAD_BUSY && allo_hook_is_abandoned())
+	if (thread && thread->phase == ALLO_THREAD_BUSY && allo_hook_is_abandoned(entered))
 		recover(thread);
 	/* A freezing thread waits for the outer hook, so the nested one need not wait here. */
 	if (thread && thread->phase == ALLO_THREAD_BUSY)
@@ -534,7 +534,7 @@ struct allo_thread_state *allo_enter_slowly(void)
 		return NULL;
 	entered = (uintptr_t)__builtin_frame_address(0);
 	allo_process_init();
-	thread = enter();
+	thread = enter(ALLO_FRAME());
 	entered = 0;
 	return thread;
 }

@@ -1,6 +1,5 @@
 /* abandoned_hook.c - walks the stack, across signal frames. */
 #include "capture/hooks/abandoned_hook.h"
-#include "capture/file/record.h"
 #include "capture/process.h"
 #include "capture/stacks/modules.h"
 
@@ -36,20 +35,20 @@ static enum allo_unwind_step step_out(struct allo_registers *r, struct allo_stac
 						      : allo_unwind_step(r, rule, bounds);
 }
 
-__attribute__((noinline)) bool allo_hook_is_abandoned(void)
+bool allo_hook_is_abandoned(struct allo_hook_frame entered)
 {
-	struct allo_registers r = allo_hook_caller(ALLO_FRAME());
+	struct allo_registers r = allo_hook_caller(entered);
 	struct range runtime = find_runtime();
 	struct allo_stack_bounds bounds = { 0 };
-	enum allo_unwind_step step = ALLO_STEP_ON;
-	bool has_left = false, is_exact = false;
+	enum allo_unwind_step step;
+	bool is_exact = false;
 
 	if (runtime.end == 0 || !allo_stack_bounds_begin(&bounds, r.sp))
 		return false;
-	/* The first frames are those of the second hook. */
-	while (step == ALLO_STEP_ON && !(has_left && is_in(&runtime, r.pc))) {
-		has_left |= !is_in(&runtime, r.pc);
+	/* The frame of the second hook.  Its caller may be in the first one, if the functions in
+	 * between have left by tail calls. */
+	step = step_out(&r, &bounds, &is_exact);
+	while (step == ALLO_STEP_ON && !is_in(&runtime, r.pc))
 		step = step_out(&r, &bounds, &is_exact);
-	}
 	return step == ALLO_STEP_END;
 }

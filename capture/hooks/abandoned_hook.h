@@ -7,11 +7,11 @@
 #ifndef ALLO_CAPTURE_ABANDONED_HOOK_H
 #define ALLO_CAPTURE_ABANDONED_HOOK_H
 
-#include <stdbool.h>
+#include "capture/file/record.h"
 
-/* Called in a second hook of the same thread.  True if the stack is known up to its outermost frame
- * and has no other frame of the runtime.  False in a program that contains the runtime: its frames
- * look like the program's. */
-bool allo_hook_is_abandoned(void);
+/* `entered` is the frame of a function that a second hook of the same thread has called.  True if
+ * the stack is known up to its outermost frame and has no frame of the runtime outside of that
+ * hook.  False in a program that contains the runtime: its frames look like the program's. */
+bool allo_hook_is_abandoned(struct allo_hook_frame entered);
 
 #endif

@@ -180,6 +180,14 @@ class Objects(PythonTest):
                 self.assertNotIn("not allocated", self.run_program(ALLO, "verify", "out.allo").stdout.decode(), words)
         self.each(check)
 
+    def test_calls_of_malloc_by_its_debug_hooks_are_not_recorded_again(self):
+        """They are the last thing that these functions do, so no frame is between their hook and that of malloc."""
+        def check(path):
+            for kind in ("debug", "malloc_debug"):
+                self.record(path, "-S", "-c", OBJECTS, env={**PLAIN, "PYTHONMALLOC": kind})
+                self.assertNotIn("not allocated", self.run_program(ALLO, "verify", "out.allo").stdout.decode(), kind)
+        self.each(check)
+
     def test_the_sites_are_python_lines(self):
         def check(path):
             script = self.file("app.py", "def keep(n):\n    return {i: bytes(90) for i in range(n)}\n\n\nkept = keep(50000)\n")
