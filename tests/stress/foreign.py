@@ -11,6 +11,7 @@ ALLO_BUILD names the build that is tested.  Prints TAP.
 """
 import argparse
 import collections
+import functools
 import glob
 import http.client
 import os
@@ -20,6 +21,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 
 from watch import (ALLO, ENVIRONMENT, HANG, IS_ROOT, ROOT, Folder, Missing, Outcome, Tap, Wrong, must_equal, text,
@@ -453,9 +455,18 @@ def build_go(folder):
                    env={**os.environ, "GOCACHE": str(folder / "cache"), "GOFLAGS": "-mod=mod", "CGO_ENABLED": "1"})
 
 
-def copy_sources(folder):
+@functools.cache
+def kept_sources():
+    """A copy of the sources, which may change while the programs run."""
+    kept = tempfile.TemporaryDirectory(prefix="allo-stress-sources-")
     for name in ("capture", "src", "include"):
-        shutil.copytree(ROOT / name, folder / name, ignore=lambda _, names: [name for name in names if name.endswith(".gz")])
+        shutil.copytree(ROOT / name, pathlib.Path(kept.name) / name,
+                        ignore=lambda _, names: [name for name in names if name.endswith(".gz")])
+    return kept
+
+
+def copy_sources(folder):
+    shutil.copytree(kept_sources().name, folder, dirs_exist_ok=True)
 
 
 def programs(is_short):
