@@ -295,7 +295,7 @@ static void add_note(enum allo_allocator_state state, const char *name, const ch
 	strcpy(note->path, path);
 	if (tail)
 		write_note(note, tail);
-	if (state != ALLO_ALLOCATOR_LATE)
+	if (state != ALLO_ALLOCATOR_LATE && state != ALLO_ALLOCATOR_OWN)
 		allo_announce_allocator(state, name, path);
 }
 
@@ -360,8 +360,14 @@ static void look_at(const struct allo_code_module *module, struct allo_wire_slot
 		size_t before = count;
 
 		state = patch_all();
-		if (state == ALLO_ALLOCATOR_RECORDED && tail && count > before)
-			state = ALLO_ALLOCATOR_LATE;
+		if (state == ALLO_ALLOCATOR_RECORDED && count > before) {
+			if (tail)
+				state = ALLO_ALLOCATOR_LATE;
+			else if (module->is_program)
+				state = ALLO_ALLOCATOR_OWN;
+		}
+		if (state == ALLO_ALLOCATOR_OWN)
+			name = allo_built_in_own_name(&search);
 	}
 	if (state != ALLO_ALLOCATOR_RECORDED)
 		add_note(state, name, path, tail);

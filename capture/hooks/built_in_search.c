@@ -109,7 +109,7 @@ void allo_built_in_search(struct allo_built_in_search *search,
 
 	search->module = *module;
 	search->count = 0;
-	search->is_full = false;
+	search->is_full = search->has_unnamed = false;
 	find_exported(search);
 	if (module->is_program)
 		allo_built_in_find_unnamed(search);
@@ -125,4 +125,27 @@ const char *allo_built_in_name(const char *prefix)
 	if (strcmp(prefix, "tc_") == 0)
 		return "tcmalloc";
 	return prefix[0] ? "jemalloc" : "malloc";
+}
+
+static const char *name_by_function(const char *name)
+{
+	if (strcmp(name, "mallocx") == 0)
+		return "jemalloc";
+	return strcmp(name, "moz_arena_malloc") == 0 ? "mozjemalloc" : NULL;
+}
+
+const char *allo_built_in_own_name(const struct allo_built_in_search *search)
+{
+	if (search->has_unnamed)
+		return "PartitionAlloc";
+	for (size_t i = 0; i < search->count; i++) {
+		const struct allo_built_in_candidate *candidate = &search->all[i];
+		const char *name = candidate->prefix[0]
+					   ? allo_built_in_name(candidate->prefix)
+					   : name_by_function(candidate->function->name);
+
+		if (name)
+			return name;
+	}
+	return "malloc";
 }

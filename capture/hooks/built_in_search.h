@@ -20,7 +20,8 @@ struct allo_built_in_search {
 	struct allo_code_module module;
 	struct allo_built_in_candidate all[ALLO_BUILT_IN_MAX];
 	size_t count;
-	bool is_full; /* there are more */
+	bool is_full;     /* there are more */
+	bool has_unnamed; /* functions without names (built_in_unnamed.h): Chromium's allocator */
 };
 
 /* Looks at the exported functions of a module, and at the symbols of its file, if it has a path, or
@@ -34,5 +35,8 @@ bool allo_built_in_is_allocator(const struct allo_built_in_search *search, const
 
 /* The allocator that uses such a prefix. */
 const char *allo_built_in_name(const char *prefix);
+
+/* The allocator of a program, also by functions without a prefix; "malloc" if it is unknown. */
+const char *allo_built_in_own_name(const struct allo_built_in_search *search);
 
 #endif

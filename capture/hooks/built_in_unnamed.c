@@ -270,8 +270,10 @@ static void add(struct allo_built_in_search *search, const char *name, uint64_t 
 			return;
 	}
 	candidate.function = allo_built_in_function_find(name, &candidate.prefix);
-	if (address && search->count < ALLO_BUILT_IN_MAX)
-		search->all[search->count++] = candidate;
+	if (!address || search->count == ALLO_BUILT_IN_MAX)
+		return;
+	search->all[search->count++] = candidate;
+	search->has_unnamed = true;
 }
 
 /* Those for alignments, if there are all of them.  Only realloc has three arguments. */

@@ -284,9 +284,13 @@ static const struct {
 };
 enum { ALLOCATORS = sizeof(allocators) / sizeof(*allocators) };
 
-/* The first of the table that is loaded: a program for musl may have jemalloc, too. */
-static enum allo_allocator allocator_of(const struct allo_profile *profile)
+/* The program's own, or the first of the table that is loaded: a program for musl may have
+ * jemalloc, too. */
+static enum allo_allocator allocator_of(const struct allo_profile *profile,
+					const struct allo_summary *summary)
 {
+	if (summary && summary->has_own_allocator)
+		return ALLO_ALLOCATOR_SIZE_CLASSES;
 	for (size_t i = 0; i < ALLOCATORS; i++) {
 		for (size_t k = 0; k < profile->modules.len; k++) {
 			struct allo_text path = allo_profile_text(profile,
@@ -306,7 +310,7 @@ bool allo_evidence_of(struct allo_evidence *evidence, const struct allo_evidence
 	const struct columns columns = find_columns(profile);
 
 	*evidence = (struct allo_evidence){ .in = *input, .data = data_of(input) };
-	evidence->allocator = allocator_of(profile);
+	evidence->allocator = allocator_of(profile, input->summary);
 	evidence->top.by = ALLO_BY_SITE;
 	evidence->top.attribution = input->attribution;
 	evidence->duration_ns = profile->meta.clock == ALLO_CLOCK_NS ? profile->meta.duration : 0;

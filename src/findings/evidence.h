@@ -37,8 +37,8 @@ extern const struct allo_data_kind allo_data_kinds[ALLO_DATA_KINDS];
 enum allo_allocator {
 	ALLO_ALLOCATOR_GLIBC, /* also if nothing is known */
 	ALLO_ALLOCATOR_MUSL,
-	ALLO_ALLOCATOR_SIZE_CLASSES, /* jemalloc, tcmalloc, mimalloc: small blocks have no headers
-				      */
+	/* jemalloc, tcmalloc, mimalloc, those of browsers: small blocks have no headers. */
+	ALLO_ALLOCATOR_SIZE_CLASSES,
 };
 
 struct allo_evidence_site {

@@ -94,6 +94,7 @@ void allo_summary_of_blocks(struct allo_summary *summary, const struct allo_reco
 		.overhead = recording->head.overhead,
 		.losses = recording->head.losses,
 		.missing_allocators = allo_recording_count_allocators(recording, false),
+		.has_own_allocator = allo_recording_has_own_allocator(recording),
 		.resident = allo_resident_of(recording),
 	};
 	set_live(summary, recording, blocks);
@@ -136,6 +137,7 @@ bool allo_recording_sum_up(struct allo_recording *recording, struct allo_summary
 		summary->overhead = recording->head.overhead;
 		summary->losses = recording->head.losses;
 		summary->missing_allocators = allo_recording_count_allocators(recording, false);
+		summary->has_own_allocator = allo_recording_has_own_allocator(recording);
 		summary->resident = allo_resident_of(recording);
 		summary->resident.live_bytes = recording->stored_summary->resident.live_bytes;
 		return true;

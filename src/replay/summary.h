@@ -42,6 +42,7 @@ struct allo_summary {
 	struct allo_wire_overhead overhead;   /* of sampling with --max-overhead */
 	struct allo_wire_losses losses;       /* reasons of dropped events, and other losses */
 	uint64_t missing_allocators;          /* that are not recorded, besides libc's */
+	bool has_own_allocator;               /* the program contains one, which is recorded */
 	struct allo_resident resident;        /* of the process; recorded blocks are a part of it */
 };
 

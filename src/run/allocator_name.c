@@ -69,8 +69,9 @@ static const char *name_by_program(uint64_t pid)
 		return NULL;
 	allo_elf_find_symbols(fd, symbols, COUNT);
 	name = name_by_symbols(symbols);
-	/* Only functions that libraries call as well are among the dynamic symbols. */
-	if (!name && symbols[MALLOC].is_defined && allo_elf_find_static_symbols(fd, symbols, COUNT))
+	/* Only functions that libraries call as well are among the dynamic symbols: not those with
+	 * a prefix, which the program has beside libc's. */
+	if (!name && allo_elf_find_static_symbols(fd, symbols, COUNT))
 		name = name_by_symbols(symbols);
 	is_go = allo_elf_has_note(fd, ALLO_GO);
 	close(fd);

@@ -98,6 +98,25 @@ class Exported(BuiltIn):
                 self.assertEqual([size for size in recording.live() if size in (1009, 1013, 1019, 1021, 1031)], [])
 
 
+class Reports(BuiltIn):
+    """Reports know the allocator of the program."""
+
+    def test_info_names_it_and_findings_do_not_assume_that_of_glibc(self):
+        for name, archive in archives().items():
+            with self.subTest(name):
+                program = self.linked("findings.c", archive, "-fno-ipa-icf")
+                self.allo("run", "-q", "-f", "-o", "tiny.allo", program, "tiny")
+                allocator, = self.allo_json("info", "tiny.allo")["recording"]["allocators"]
+                self.assertEqual((allocator["name"], allocator["module"], allocator["recorded"]),
+                                 (name.split()[0], str(program), True))
+                self.assertIn(f"{name.split()[0]} in {program}, recorded from the start", " ".join(self.allo("info", "tiny.allo").split()))
+                findings = self.allo_json("findings", "tiny.allo")["findings"]
+                self.assertEqual([found for found in findings if found["rule"] == "tiny"], [])
+                self.assertNotIn("glibc", str(findings))
+                self.assertEqual(self.run_program(ALLO, "verify", "tiny.allo").returncode, 0)
+                self.assertNotIn("allocators", self.allo_json("summary", "tiny.allo").get("losses", {}))
+
+
 def table():
     """Rows of the table: the prefix (None: any), the kind, the name, and the numbers of arguments."""
     prefix = None
@@ -472,6 +491,22 @@ class Prefixed(BuiltIn):
         for prefix in "_rjem_", "je_", "duckdb_je_", "tc_", "mi_":
             with self.subTest(prefix):
                 self.must_agree(self.program(prefix))
+
+    def test_findings_do_not_assume_glibc(self):
+        program = self.linked("findings.c", self.prefixed("_rjem_"), "-fno-ipa-icf", "-Dmalloc=_rjem_malloc", "-Dcalloc=_rjem_calloc",
+                              "-Drealloc=_rjem_realloc", "-Dfree=_rjem_free")
+        self.allo("run", "-q", "-f", "-o", "tiny.allo", program, "tiny")
+        allocator, = self.allo_json("info", "tiny.allo")["recording"]["allocators"]
+        self.assertEqual((allocator["name"], allocator["recorded"]), ("jemalloc", True))
+        self.assertNotIn("glibc", self.allo("findings", "tiny.allo"))
+
+    def test_the_memory_of_a_process_is_not_taken_for_glibcs(self):
+        self.file("waits.c", "#include <stdio.h>\nvoid *_rjem_malloc(size_t size);\n"
+                  "int main(void) { puts(_rjem_malloc(99) ? \"ready\" : \"\"); fflush(stdout); return getchar() != EOF; }\n")
+        program = self.linked(self.tmp / "waits.c", self.prefixed("_rjem_"))
+        with subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+            child.stdout.readline()
+            self.assertEqual(self.allo_json("mem", child.pid)["allocator"]["name"], "jemalloc")
 
     def test_libc_is_recorded_beside_it(self):
         recording = self.must_agree(self.program("_rjem_"))

@@ -258,7 +258,7 @@ static void describe_interpreter_fields(struct allo_report *report,
 
 static bool is_recorded(const struct allo_recorded_allocator *allocator)
 {
-	return allocator->state == ALLO_ALLOCATOR_LATE;
+	return allocator->state == ALLO_ALLOCATOR_LATE || allocator->state == ALLO_ALLOCATOR_OWN;
 }
 
 /* Of a later version, if there is no text. */

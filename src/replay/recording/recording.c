@@ -535,9 +535,22 @@ uint64_t allo_recording_count_allocators(const struct allo_recording *recording,
 {
 	uint64_t count = 0;
 
-	for (size_t i = 0; i < recording->allocators.len; i++)
-		count += (recording->allocators.at[i].state == ALLO_ALLOCATOR_LATE) == is_recorded;
+	for (size_t i = 0; i < recording->allocators.len; i++) {
+		uint32_t state = recording->allocators.at[i].state;
+
+		count += state != ALLO_ALLOCATOR_OWN &&
+			 (state == ALLO_ALLOCATOR_LATE) == is_recorded;
+	}
 	return count;
+}
+
+bool allo_recording_has_own_allocator(const struct allo_recording *recording)
+{
+	for (size_t i = 0; i < recording->allocators.len; i++) {
+		if (recording->allocators.at[i].state == ALLO_ALLOCATOR_OWN)
+			return true;
+	}
+	return false;
 }
 
 size_t allo_recording_thread_count(const struct allo_recording *recording)

@@ -100,7 +100,7 @@ struct allo_recorded_interpreter {
 	uint64_t address;         /* in its program or library */
 };
 
-/* An allocator in the process that is not recorded, or not from the start. */
+/* An allocator in the process that is the program's own, not recorded, or not from the start. */
 struct allo_recorded_allocator {
 	struct allo_text name, path; /* path: of its module */
 	uint32_t state;              /* enum allo_allocator_state */
@@ -286,6 +286,9 @@ static inline uint64_t allo_ticks_to_ns(struct allo_tick_scale scale, uint64_t t
 
 /* Number of allocators that are recorded since some moment, or not at all. */
 uint64_t allo_recording_count_allocators(const struct allo_recording *recording, bool is_recorded);
+
+/* Whether the program contains an allocator, which is recorded. */
+bool allo_recording_has_own_allocator(const struct allo_recording *recording);
 
 /* The first tick of a time, since the start. */
 static inline uint64_t allo_ns_to_ticks(struct allo_tick_scale scale, uint64_t ns)
