@@ -18,7 +18,7 @@ uint32_t allo_python_bucket_generations[ALLO_PYTHON_CODE_BUCKETS];
 
 /* Memory. */
 
-static bool grow_array(void *array, size_t item, size_t from, size_t to)
+bool allo_python_array_grow(void *array, size_t item, size_t from, size_t to)
 {
 	void **memory = array;
 	void *larger = *memory ? allo_remap(*memory, from * item, to * item)
@@ -34,10 +34,11 @@ static __attribute__((noinline)) bool grow(struct allo_python_thread *thread)
 	size_t from = thread->capacity, to = from ? 2 * from : FIRST_CAPACITY;
 
 	if (to > ALLO_STACK_MAX ||
-	    !grow_array(&thread->frames, sizeof(*thread->frames), from, to) ||
-	    !grow_array(&thread->fresh, sizeof(*thread->fresh), from, to) ||
-	    !grow_array(&thread->sites, sizeof(*thread->sites), from, to) ||
-	    !grow_array(&thread->hashes, sizeof(*thread->hashes), from, to))
+	    !allo_python_array_grow(&thread->frames, sizeof(*thread->frames), from, to) ||
+	    !allo_python_array_grow(&thread->fresh, sizeof(*thread->fresh), from, to) ||
+	    !allo_python_array_grow(&thread->sites, sizeof(*thread->sites), from, to) ||
+	    !allo_python_array_grow(&thread->hashes, sizeof(*thread->hashes), from, to) ||
+	    !allo_python_array_grow(&thread->groups, sizeof(*thread->groups), from, to))
 		return false;
 	thread->capacity = to;
 	return true;
@@ -45,7 +46,7 @@ static __attribute__((noinline)) bool grow(struct allo_python_thread *thread)
 
 void allo_python_thread_clear(struct allo_python_thread *thread)
 {
-	thread->count = 0;
+	thread->count = thread->mixed_count = 0;
 	memset(thread->known_sites, 0, sizeof(thread->known_sites));
 	memset(&thread->ids, 0, sizeof(thread->ids));
 }
@@ -156,13 +157,25 @@ ALWAYS_INLINE const struct allo_python_frame *find_change(struct allo_python_fra
 	return NULL;
 }
 
-/* The first of the frames outward of `index` that may have changed.  A frame changes only after all
- * frames inward of it have returned; see stack_cache.h. */
-static inline uint32_t first_doubtful(const struct allo_python_thread *thread, uint32_t index)
+/* The same in a deep stack, without the frames that cannot have changed: see stack_cache.h.  A
+ * frame changes only after all frames inward of it have returned.  Time that the program does not
+ * have changes nothing: neither that of the native stack's verification counts here, nor that of
+ * this one there.  Otherwise each would make the other one longer. */
+ALWAYS_INLINE const struct allo_python_frame *find_change_deep(
+	struct allo_python_frame_fields fields, const struct allo_python_thread *thread,
+	uint32_t index)
 {
-	return __builtin_expect(index <= ALLO_STACK_SHORT, 1)
-		       ? 0
-		       : allo_stack_first_doubtful(index, thread->valid_count, thread->valid_at);
+	struct allo_stack_cache *native = thread->native;
+	uint64_t begun = allo_counter(),
+		 valid_at = thread->valid_at + native->spent - thread->spent;
+	uint32_t from = native->has_counter
+				? allo_stack_first_doubtful(index, thread->valid_count, valid_at)
+				: 0;
+	const struct allo_python_frame *changed = find_change(fields, thread->frames + from,
+							      thread->frames + index);
+
+	native->valid_at += allo_counter() - begun;
+	return changed;
 }
 
 /* Appends the new frames to the kept ones, the outermost first. */
@@ -183,8 +196,24 @@ ALWAYS_INLINE void push(struct allo_python_thread *thread, uint32_t fresh)
 		thread->frames[at] = *frame;
 		thread->sites[at] = site;
 		thread->hashes[at] = hash;
+		thread->groups[at] = site.is_entry ? thread->count
+				     : at > 0      ? thread->groups[at - 1]
+						   : 0;
 		thread->where[place_of(frame->address)] = at;
 	}
+}
+
+static void note_valid(struct allo_python_thread *thread)
+{
+	thread->valid_count = thread->count;
+	thread->valid_at = allo_counter();
+	thread->spent = thread->native->spent;
+}
+
+void allo_python_note(struct allo_python_thread *thread)
+{
+	if (thread->count > ALLO_STACK_SHORT)
+		note_valid(thread);
 }
 
 ALWAYS_INLINE bool capture(struct allo_python_thread *thread, uint64_t address,
@@ -197,9 +226,10 @@ ALWAYS_INLINE bool capture(struct allo_python_thread *thread, uint64_t address,
 
 		if (at < thread->count && thread->frames[at].address == address &&
 		    !change_of(fields, &thread->frames[at])) {
-			const struct allo_python_frame *changed = find_change(
-				fields, thread->frames + first_doubtful(thread, at),
-				thread->frames + at);
+			const struct allo_python_frame *changed =
+				__builtin_expect(at <= ALLO_STACK_SHORT, 1)
+					? find_change(fields, thread->frames, thread->frames + at)
+					: find_change_deep(fields, thread, at);
 
 			if (!changed) {
 				kept = at + 1;
@@ -216,10 +246,8 @@ ALWAYS_INLINE bool capture(struct allo_python_thread *thread, uint64_t address,
 	}
 	thread->count = kept;
 	push(thread, fresh);
-	if (__builtin_expect(thread->count > ALLO_STACK_SHORT, 0)) {
-		thread->valid_count = thread->count;
-		thread->valid_at = allo_counter();
-	}
+	if (__builtin_expect(thread->count > ALLO_STACK_SHORT, 0))
+		note_valid(thread);
 	return thread->count > 0;
 }
 

@@ -37,6 +37,13 @@ struct allo_python_known_site {
 	uint32_t generation; /* of the code objects in the bucket of `code` */
 };
 
+/* What was left to merge when a frame of the merged stack was next: see python_stacks.c. */
+struct allo_python_mark {
+	uint64_t hash; /* of all frames that were left */
+	uint32_t natives, left;
+	bool is_inside;
+};
+
 /* Lies in memory that a child made by fork finds zeroed. */
 struct allo_python_thread {
 	uint32_t generation; /* of all code objects, when the frames were read */
@@ -44,12 +51,18 @@ struct allo_python_thread {
 	size_t capacity;     /* of each array */
 	struct allo_python_frame *frames, *fresh;
 	struct allo_python_site *sites;
-	uint64_t *hashes;                   /* of the stack up to each frame */
+	uint64_t *hashes; /* of the stack up to each frame */
+	uint32_t *groups; /* the outermost frame that the same call of the interpreter executes, if
+			     it adds frames of its own */
 	uint32_t where[ALLO_PYTHON_PLACES]; /* index of a frame, by a hash of its address */
 	uint64_t valid_at;    /* ticks; set only in stacks deeper than ALLO_STACK_SHORT */
 	uint32_t valid_count; /* number of outermost frames that were valid at `valid_at` */
-	struct allo_mixed_frame *mixed; /* of python_stacks.c */
-	size_t mixed_capacity;
+	uint64_t spent;       /* the native stack's `spent`, at the same time */
+	struct allo_stack_cache *native;
+	struct allo_mixed_frame *mixed; /* the last merged stack, the outermost frame first */
+	struct allo_python_mark *marks; /* of its frames */
+	uint32_t mixed_count;
+	size_t mixed_capacity;                /* of both arrays */
 	struct allo_python_function function; /* the one that is being read */
 	struct allo_python_known_site known_sites[ALLO_PYTHON_SITES];
 	struct allo_intern_cache ids; /* of merged stacks */
@@ -66,6 +79,12 @@ static inline unsigned allo_python_bucket(uint64_t code)
 
 /* Reads the frames from `top` outwards.  False if there are none, or no room for them. */
 bool allo_python_capture(struct allo_python_thread *thread, uint64_t top);
+
+/* Notes the time again if the stack is deep: see allo_stack_cache_note(). */
+void allo_python_note(struct allo_python_thread *thread);
+
+/* Enlarges an array, `array` points to its address. */
+bool allo_python_array_grow(void *array, size_t item, size_t from, size_t to);
 
 /* Forgets frames and sites, for another thread or another recording. */
 void allo_python_thread_clear(struct allo_python_thread *thread);

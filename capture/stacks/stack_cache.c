@@ -116,6 +116,7 @@ void allo_stack_cache_note_deep(struct allo_stack_cache *cache)
 uint32_t allo_stack_cache_changed_deep(struct allo_stack_cache *cache, uint32_t joint)
 {
 	uint32_t from = 0, changed;
+	uint64_t begun = allo_counter();
 
 	if (cache->has_counter)
 		from = allo_stack_first_doubtful(joint, cache->valid_count, cache->valid_at);
@@ -124,6 +125,7 @@ uint32_t allo_stack_cache_changed_deep(struct allo_stack_cache *cache, uint32_t 
 					  : allo_stack_cache_changed_checks(cache, joint, from);
 	if (changed == 0)
 		note_valid(cache, joint + 1);
+	cache->spent += allo_counter() - begun;
 	return changed;
 }
 

@@ -66,6 +66,7 @@ struct allo_stack_cache {
 	bool has_counter;     /* the processor's counter is a clock */
 	uint32_t valid_count; /* number of outermost frames that were valid at `valid_at` */
 	uint64_t valid_at;    /* ticks; set only in stacks deeper than ALLO_STACK_SHORT */
+	uint64_t spent;       /* ticks, by verifying such stacks */
 	uint64_t seed;        /* of the hashes */
 	struct allo_cached_frame *frames;
 	struct allo_cached_frame_rest *rest;

@@ -288,13 +288,13 @@ static void add_key(uint64_t key, uint32_t id)
 }
 
 uint32_t allo_stack_intern_mixed(struct allo_intern_cache *ids, uint64_t key,
-				 struct allo_mixed_frame *frames, uint32_t count, uint64_t seed,
-				 bool is_cut)
+				 struct allo_mixed_frame *frames, uint32_t count, uint32_t hashed,
+				 uint64_t seed, bool is_cut)
 {
-	uint64_t hash = allo_stack_hash_root(seed, is_cut);
+	uint64_t hash = hashed > 0 ? frames[hashed - 1].hash : allo_stack_hash_root(seed, is_cut);
 	uint32_t id = allo_stack_find(key);
 
-	for (uint32_t i = 0; i < count && id == 0; i++)
+	for (uint32_t i = hashed; i < count; i++)
 		hash = frames[i].hash = hash_mixed(hash, &frames[i]);
 	if (id == 0 && count > 0 && allo_stacks_lock(false)) {
 		id = add_mixed(frames, count, is_cut);

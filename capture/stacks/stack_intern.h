@@ -59,11 +59,11 @@ struct allo_mixed_frame {
 	enum allo_rule_kind found_by;
 };
 
-/* The same for a stack of such frames, the outermost first, which `key` identifies from now on.
- * `is_cut`: the outermost frame has callers. */
+/* The same for a stack of such frames, the outermost first, which `key` identifies from now on. The
+ * first `hashed` have their hashes.  `is_cut`: the outermost frame has callers. */
 uint32_t allo_stack_intern_mixed(struct allo_intern_cache *ids, uint64_t key,
-				 struct allo_mixed_frame *frames, uint32_t count, uint64_t seed,
-				 bool is_cut);
+				 struct allo_mixed_frame *frames, uint32_t count, uint32_t hashed,
+				 uint64_t seed, bool is_cut);
 
 /* The rule that found frame `at`: that of the frame it called. */
 enum allo_rule_kind allo_frame_found_by(const struct allo_stack_cache *cache, uint32_t at);

@@ -3,7 +3,8 @@ import os
 import subprocess
 
 from allotest import ALLO, ENVIRONMENT
-from recordings import CaptureTest, built, preloaded
+from pythons import interpreters
+from recordings import PROGRAMS, CaptureTest, built, preloaded
 
 DEPTH, TIMES = 8000, 4
 # Linear is TIMES, quadratic is TIMES squared.  The rest is for caches, other processes and fixed costs.
@@ -52,6 +53,16 @@ class Depth(CaptureTest):
             return {**given, "PRELOAD": given["LD_PRELOAD"], "LD_PRELOAD": ""}
 
         self.check("record", command, environment)
+
+    def test_recording_python_takes_time_by_the_depth(self):
+        # In 3.10, each level is a deep C stack as well.  Frames have one layout in 3.11, and one in later versions.
+        minors = {int(version.split(".")[1]): path for version, path in interpreters().items()}
+        paths = {min(minor, 12): path for minor, path in minors.items() if minor > 10}
+        for path in paths.values():
+            self.check(f"record {path}", lambda depth, path=path: [path, PROGRAMS / "python_depth.py", depth],
+                       lambda depth: preloaded(self.tmp / f"%p.{depth}.raw"))
+        if not paths:
+            self.skipTest("no CPython since 3.11 is on this machine")
 
     def test_commands_take_time_by_the_depth(self):
         self.record_both()
