@@ -7,6 +7,8 @@ from recordings import built
 # Recordings of programs that never were: see tests/programs/make_recording.c.
 KINDS = ["server", "sampled", "killed", "empty", "resident", "notes", "long-notes", "ad-hoc", "shuffled", "many"]
 ROUNDS = 3 if SLOW else 25
+# Of recordings with a million changes, which are replayed for each window.
+FEW = 2 if SLOW else 4
 
 
 class Windows(Test):
@@ -22,7 +24,7 @@ class Windows(Test):
             for seed, form in enumerate(("raw", "packed")):
                 path = self.tmp / f"{kind}.{form}.allo"
                 self.must(BUILD / "tests" / "make_recording", kind, form, path)
-                rounds = ROUNDS // 2 + 1 if kind != "many" else min(ROUNDS, 4)  # a million changes, for each window
+                rounds = FEW if kind == "many" else ROUNDS // 2 + 1
                 self.compare(path, rounds, seed * ROUNDS)  # other windows in each form
 
     def test_recorded_programs(self):
@@ -36,7 +38,7 @@ class Windows(Test):
         path = self.tmp / "growing.allo"
         self.allo("run", "-q", "-o", path, "python3", "-c", "x = [bytes(100) for i in range(300000)]",
                   env={**ENVIRONMENT, "PYTHONMALLOC": "malloc"})
-        self.compare(path, 4)
+        self.compare(path, FEW)
 
 
 class Commands(Test):
