@@ -62,60 +62,124 @@ static inline void give(struct allo_thread_state *thread, void *object, uint64_t
 	allo_pass_by(thread);
 }
 
-/* The hooks take nothing from the context.  CPython may read it before or after they are set. */
+/* Never inlined, so that there is one copy for all domains and layers. */
+#define APART static __attribute__((noinline))
+
+/* The general hooks: correct in every mode. */
+
+APART void *object_malloc_recorded(const struct allo_python_allocator *next, size_t size)
+{
+	struct allo_thread_state *thread = enter();
+	void *object;
+
+	if (!thread)
+		return next->malloc(next->context, size);
+	allo_pass_by(thread);
+	object = next->malloc(next->context, size);
+	return got(thread, object, size, ALLO_FRAME());
+}
+
+APART void *object_calloc_recorded(const struct allo_python_allocator *next, size_t count,
+				   size_t size)
+{
+	struct allo_thread_state *thread = enter();
+	void *object;
+
+	if (!thread)
+		return next->calloc(next->context, count, size);
+	allo_pass_by(thread);
+	object = next->calloc(next->context, count, size);
+	return got(thread, object, count * size, ALLO_FRAME());
+}
+
+APART void *object_realloc_recorded(const struct allo_python_allocator *next, void *object,
+				    size_t size)
+{
+	struct allo_thread_state *thread = enter();
+	void *moved;
+
+	if (!thread)
+		return next->realloc(next->context, object, size);
+	begin_resize(thread, object);
+	moved = next->realloc(next->context, object, size);
+	end_resize(thread, object, moved, size, ALLO_FRAME());
+	return moved;
+}
+
+APART void object_free_recorded(const struct allo_python_allocator *next, void *object)
+{
+	struct allo_thread_state *thread = object ? enter() : NULL;
+
+	if (thread)
+		give(thread, object, ALLO_CALLER());
+	next->free(next->context, object);
+	if (thread)
+		allo_leave(thread);
+}
+
+/* Exact recordings with every block and no statistics, as in hooks.c. */
+
+APART void *object_malloc_plain(const struct allo_python_allocator *next, size_t size)
+{
+	struct allo_thread_state *thread = allo_self;
+	struct allo_registers caller;
+	uint32_t stack;
+	void *object;
+
+	if (__builtin_expect(!thread || !allo_python_is_on || !allo_enter_plain(thread), 0))
+		return object_malloc_recorded(next, size);
+	caller = allo_hook_caller(ALLO_FRAME());
+	stack = allo_thread_stack(thread, &caller);
+	stack = allo_python_stack(thread, stack, &caller);
+	allo_pass_by(thread);
+	object = next->malloc(next->context, size);
+	allo_pass_no_more(thread);
+	if (__builtin_expect(object != NULL, 1))
+		allo_record_block(thread, object, size, stack);
+	allo_leave(thread);
+	return object;
+}
+
+APART void object_free_plain(const struct allo_python_allocator *next, void *object)
+{
+	struct allo_thread_state *thread = allo_self;
+
+	if (__builtin_expect(!object || !thread || !allo_enter_plain(thread), 0)) {
+		object_free_recorded(next, object);
+		return;
+	}
+	if (!allo_record_free_quickly(thread, object, ALLO_CALLER()))
+		allo_record_free_timed(thread, object, ALLO_CALLER());
+	allo_pass_by(thread);
+	next->free(next->context, object);
+	allo_leave(thread);
+}
+
+/* The hooks take nothing from the context.  CPython may read it before or after they are set.  They
+ * are single jumps, so the functions above see CPython's frame as their caller's. */
 #define HOOKS(name, layer, domain)                                                                 \
 	static void *name##_malloc(void *context, size_t size)                                     \
 	{                                                                                          \
-		struct allo_thread_state *thread = enter();                                        \
-		void *object;                                                                      \
-                                                                                                   \
 		(void)context;                                                                     \
-		if (!thread)                                                                       \
-			return real[layer][domain].malloc(real[layer][domain].context, size);      \
-		allo_pass_by(thread);                                                              \
-		object = real[layer][domain].malloc(real[layer][domain].context, size);            \
-		return got(thread, object, size, ALLO_FRAME());                                    \
+		return object_malloc_plain(&real[layer][domain], size);                            \
 	}                                                                                          \
                                                                                                    \
 	static void *name##_calloc(void *context, size_t count, size_t size)                       \
 	{                                                                                          \
-		struct allo_thread_state *thread = enter();                                        \
-		void *object;                                                                      \
-                                                                                                   \
 		(void)context;                                                                     \
-		if (!thread)                                                                       \
-			return real[layer][domain].calloc(real[layer][domain].context, count,      \
-							  size);                                   \
-		allo_pass_by(thread);                                                              \
-		object = real[layer][domain].calloc(real[layer][domain].context, count, size);     \
-		return got(thread, object, count * size, ALLO_FRAME());                            \
+		return object_calloc_recorded(&real[layer][domain], count, size);                  \
 	}                                                                                          \
                                                                                                    \
 	static void *name##_realloc(void *context, void *object, size_t size)                      \
 	{                                                                                          \
-		struct allo_thread_state *thread = enter();                                        \
-		void *moved;                                                                       \
-                                                                                                   \
 		(void)context;                                                                     \
-		if (!thread)                                                                       \
-			return real[layer][domain].realloc(real[layer][domain].context, object,    \
-							   size);                                  \
-		begin_resize(thread, object);                                                      \
-		moved = real[layer][domain].realloc(real[layer][domain].context, object, size);    \
-		end_resize(thread, object, moved, size, ALLO_FRAME());                             \
-		return moved;                                                                      \
+		return object_realloc_recorded(&real[layer][domain], object, size);                \
 	}                                                                                          \
                                                                                                    \
 	static void name##_free(void *context, void *object)                                       \
 	{                                                                                          \
-		struct allo_thread_state *thread = object ? enter() : NULL;                        \
-                                                                                                   \
 		(void)context;                                                                     \
-		if (thread)                                                                        \
-			give(thread, object, ALLO_CALLER());                                       \
-		real[layer][domain].free(real[layer][domain].context, object);                     \
-		if (thread)                                                                        \
-			allo_leave(thread);                                                        \
+		object_free_plain(&real[layer][domain], object);                                   \
 	}
 
 HOOKS(raw_0, 0, DOMAIN_RAW)
