@@ -2,8 +2,10 @@
 #include "capture/python/python_frames.h"
 #include "base/assert.h"
 #include "capture/python/python.h"
+#include "capture/python/python_objects.h"
 #include "capture/stacks/function_intern.h"
 #include "capture/system.h"
+#include "capture/thread.h"
 #include "capture/time/clock.h"
 
 enum {
@@ -81,8 +83,8 @@ static __attribute__((noinline)) struct allo_python_site read_site(
 	return site;
 }
 
-static struct allo_python_site find_site(struct allo_python_thread *thread, uint64_t code,
-					 uint64_t instruction)
+ALWAYS_INLINE struct allo_python_site find_site(struct allo_python_thread *thread, uint64_t code,
+						uint64_t instruction)
 {
 	uint64_t key = ((code >> 4) + instruction) * 0x9e3779b97f4a7c15;
 	struct allo_python_known_site *known = &thread->known_sites[key >> 51];
@@ -90,8 +92,9 @@ static struct allo_python_site find_site(struct allo_python_thread *thread, uint
 		&allo_python_bucket_generations[allo_python_bucket(code)], __ATOMIC_RELAXED);
 
 	_Static_assert(ALLO_PYTHON_SITES == 1 << (64 - 51), "the hash has the bits of an index");
-	if (known->code != code || known->instruction != instruction ||
-	    known->generation != generation || known->site.function == 0)
+	if (__builtin_expect(known->code != code || known->instruction != instruction ||
+				     known->generation != generation || known->site.function == 0,
+			     0))
 		*known = (struct allo_python_known_site){ code, instruction,
 							  read_site(thread, code, instruction),
 							  generation };
@@ -119,13 +122,15 @@ ALWAYS_INLINE struct allo_python_frame read_frame(struct allo_python_frame_field
 	};
 }
 
+/* The code is read only where the instruction does not tell it: elsewhere, that is an address
+ * inside of the code object, and the frames are forgotten when one of these is freed. */
 ALWAYS_INLINE uint64_t change_of(struct allo_python_frame_fields fields,
 				 const struct allo_python_frame *frame)
 {
 	struct allo_python_frame now = read_frame(fields, frame->address);
 
-	return (now.code ^ frame->code) | (now.instruction ^ frame->instruction) |
-	       (now.previous ^ frame->previous);
+	return (fields.tells_code ? 0 : now.code ^ frame->code) |
+	       (now.instruction ^ frame->instruction) | (now.previous ^ frame->previous);
 }
 
 /* The innermost changed frame outward of `end`, down to `first`; NULL if none has changed.  `end`
@@ -179,15 +184,15 @@ ALWAYS_INLINE const struct allo_python_frame *find_change_deep(
 }
 
 /* Appends the new frames to the kept ones, the outermost first. */
-ALWAYS_INLINE void push(struct allo_python_thread *thread, uint32_t fresh)
+ALWAYS_INLINE void push(struct allo_python_thread *thread, uint32_t fresh,
+			const struct allo_python_layout *layout)
 {
-	const struct allo_python_layout *layout = allo_python.layout;
 	uint64_t hash = thread->count ? thread->hashes[thread->count - 1] : 1;
 
 	while (fresh-- > 0) {
 		const struct allo_python_frame *frame = &thread->fresh[fresh];
 		uint32_t at = thread->count++;
-		struct allo_python_site site = { .is_entry = true };
+		struct allo_python_site site = { .line = ALLO_PYTHON_ENTRY };
 
 		if (layout->shape != ALLO_PYTHON_ENTRY_FRAMES ||
 		    *(const uint8_t *)(frame->address + layout->owner) < OWNED_BY_C)
@@ -196,9 +201,9 @@ ALWAYS_INLINE void push(struct allo_python_thread *thread, uint32_t fresh)
 		thread->frames[at] = *frame;
 		thread->sites[at] = site;
 		thread->hashes[at] = hash;
-		thread->groups[at] = site.is_entry ? thread->count
-				     : at > 0      ? thread->groups[at - 1]
-						   : 0;
+		thread->groups[at] = allo_python_is_entry(site) ? thread->count
+				     : at > 0                   ? thread->groups[at - 1]
+								: 0;
 		thread->where[place_of(frame->address)] = at;
 	}
 }
@@ -216,7 +221,9 @@ void allo_python_note(struct allo_python_thread *thread)
 		note_valid(thread);
 }
 
+/* Reads the frames from `address` outwards.  False if there are none, or no room for them. */
 ALWAYS_INLINE bool capture(struct allo_python_thread *thread, uint64_t address,
+			   const struct allo_python_layout *layout,
 			   struct allo_python_frame_fields fields)
 {
 	uint32_t fresh = 0, kept = 0;
@@ -245,26 +252,116 @@ ALWAYS_INLINE bool capture(struct allo_python_thread *thread, uint64_t address,
 		address = thread->fresh[fresh++].previous;
 	}
 	thread->count = kept;
-	push(thread, fresh);
+	push(thread, fresh, layout);
 	if (__builtin_expect(thread->count > ALLO_STACK_SHORT, 0))
 		note_valid(thread);
 	return thread->count > 0;
 }
 
-bool allo_python_capture(struct allo_python_thread *thread, uint64_t top)
-{
-	uint32_t generation = __atomic_load_n(&allo_python_generation, __ATOMIC_ACQUIRE);
+/* Stacks. */
 
-	if (__builtin_expect(thread->generation != generation, 0)) {
-		thread->generation = generation;
-		thread->count = 0;
+/*
+ * Options of the interpreter replace its allocators when it starts, and with them our hooks.  It
+ * allocates some blocks by malloc() between that and the first object, so each such call is an
+ * opportunity to put the hooks back, until a function of Python runs.  A program may contain an
+ * interpreter that it never starts: it is spared this after some calls.
+ */
+enum { LOOKS = 1 << 16 };
+
+static uint32_t looks;
+
+static inline void look_at_start(void)
+{
+	if (__builtin_expect(__atomic_load_n(&looks, __ATOMIC_RELAXED) < LOOKS, 0)) {
+		__atomic_add_fetch(&looks, 1, __ATOMIC_RELAXED);
+		allo_python_objects_hook();
 	}
-	switch (allo_python.layout->shape) {
+}
+
+static __attribute__((noinline)) struct allo_python_thread *begin(struct allo_thread_state *thread)
+{
+	static bool was_looked_at;
+
+	if (!__atomic_exchange_n(&was_looked_at, true, __ATOMIC_RELAXED)) {
+		__atomic_store_n(&looks, LOOKS, __ATOMIC_RELAXED);
+		allo_python_objects_hook();
+	}
+	thread->python = allo_map_private(sizeof(*thread->python));
+	if (thread->python)
+		thread->python->native = &thread->cache;
+	return thread->python;
+}
+
+static inline uint64_t find_state(void)
+{
+	uint64_t state = (uint64_t)allo_python.current();
+
+	return __builtin_expect(state != 0, 1) ? state : (uint64_t)allo_python.bound();
+}
+
+static inline uint64_t find_top(const struct allo_python_layout *layout, uint64_t state)
+{
+	uint64_t top = state ? allo_python_word(state + layout->top) : 0;
+
+	/* Of 3.11 and 3.12, the frame is a C frame, which has the top one. */
+	return top && layout->c_frame == layout->top
+		       ? allo_python_word(top + layout->top_in_c_frame)
+		       : top;
+}
+
+/* Inlined for each shape. */
+ALWAYS_INLINE uint32_t find_stack(struct allo_thread_state *thread, uint32_t native,
+				  const struct allo_registers *caller,
+				  const struct allo_python_layout *layout,
+				  struct allo_python_frame_fields fields)
+{
+	struct allo_python_thread *python = thread->python;
+	uint64_t state = find_state(), top = find_top(layout, state), key;
+	uint32_t id, generation;
+
+	if (!top) {
+		look_at_start();
+		return native;
+	}
+	if (__builtin_expect(!python, 0) && !(python = begin(thread)))
+		return native;
+	generation = __atomic_load_n(&allo_python_generation, __ATOMIC_ACQUIRE);
+	if (__builtin_expect(python->generation != generation, 0)) {
+		python->generation = generation;
+		python->count = 0;
+	}
+	if (!capture(python, top, layout, fields))
+		return native;
+	key = allo_stack_hash(python->hashes[python->count - 1], native);
+	key += key == 0;
+	id = allo_intern_cache_find(&python->ids, key);
+	return __builtin_expect(id != 0, 1) ? id
+					    : allo_python_merge(thread, native, state, key, caller);
+}
+
+uint32_t allo_python_stack(struct allo_thread_state *thread, uint32_t native,
+			   const struct allo_registers *caller)
+{
+	const struct allo_python_layout *layout = allo_python.layout;
+	struct allo_python_frame_fields fields;
+
+	/* A signal handler may have interrupted the interpreter between two stores. */
+	if (native == 0 || thread->is_nested ||
+	    __builtin_expect(__atomic_load_n(allo_python.finalizing, __ATOMIC_RELAXED) != 0, 0))
+		return native;
+	switch (layout->shape) {
 	case ALLO_PYTHON_FRAME_OBJECTS:
-		return capture(thread, top, allo_python_frame_fields(ALLO_PYTHON_FRAME_OBJECTS));
+		fields = allo_python_frame_fields(ALLO_PYTHON_FRAME_OBJECTS);
+		return find_stack(thread, native, caller, layout, fields);
 	case ALLO_PYTHON_ENTRY_FLAGS:
-		return capture(thread, top, allo_python_frame_fields(ALLO_PYTHON_ENTRY_FLAGS));
+		fields = allo_python_frame_fields(ALLO_PYTHON_ENTRY_FLAGS);
+		return find_stack(thread, native, caller, layout, fields);
 	default:
-		return capture(thread, top, allo_python_frame_fields(ALLO_PYTHON_ENTRY_FRAMES));
+		fields = allo_python_frame_fields(ALLO_PYTHON_ENTRY_FRAMES);
+		if (__builtin_expect(layout->copies == 0, 1))
+			return find_stack(thread, native, caller, layout, fields);
+		/* Copies of code are not inside of it. */
+		fields.tells_code = false;
+		return find_stack(thread, native, caller, layout, fields);
 	}
 }

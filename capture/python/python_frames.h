@@ -3,7 +3,8 @@
  *
  * CPython links its frames from the innermost one out.  The last walk is kept, and reused as
  * stack_cache.h reuses frames: never without reading again the words that it depended on.  These
- * are three per frame: its code object, its instruction and its caller.
+ * are three per frame: its code object, its instruction and its caller.  The instruction is usually
+ * an address inside of the code object, which it then tells.
  *
  * A thread may read its own frames with or without the GIL, because no other thread changes them.
  */
@@ -26,9 +27,16 @@ struct allo_python_frame {
 /* The function and the line that a frame executes. */
 struct allo_python_site {
 	uint32_t function; /* 0: unknown, or not of the program */
-	uint32_t line;
-	bool is_entry; /* the interpreter's own frame: it marks where C code called Python code */
+	uint32_t line;     /* ALLO_PYTHON_ENTRY without a function: see below */
 };
+
+/* The interpreter's own frame: it marks where C code called Python code. */
+enum { ALLO_PYTHON_ENTRY = 1 };
+
+static inline bool allo_python_is_entry(struct allo_python_site site)
+{
+	return site.function == 0 && site.line == ALLO_PYTHON_ENTRY;
+}
 
 /* The site of an instruction. */
 struct allo_python_known_site {
@@ -77,8 +85,13 @@ static inline unsigned allo_python_bucket(uint64_t code)
 	return (unsigned)(code >> 6 ^ code >> 18) % ALLO_PYTHON_CODE_BUCKETS;
 }
 
-/* Reads the frames from `top` outwards.  False if there are none, or no room for them. */
-bool allo_python_capture(struct allo_python_thread *thread, uint64_t top);
+struct allo_thread_state;
+struct allo_registers;
+
+/* The id of the stack whose Python frames were just read, if the thread's cache does not have it.
+ * `key` identifies it; `state` is that of CPython's thread. */
+uint32_t allo_python_merge(struct allo_thread_state *thread, uint32_t native, uint64_t state,
+			   uint64_t key, const struct allo_registers *caller);
 
 /* Notes the time again if the stack is deep: see allo_stack_cache_note(). */
 void allo_python_note(struct allo_python_thread *thread);

@@ -38,18 +38,19 @@ struct allo_python_layout {
 /* Offsets of the frame's fields, by shape: constants, so that a walk reads no table. */
 struct allo_python_frame_fields {
 	uint16_t code, instruction, previous;
-	bool is_short; /* the instruction has 32 bits */
+	bool is_short;   /* the instruction has 32 bits */
+	bool tells_code; /* the instruction is an address inside of the code object */
 };
 
 static inline struct allo_python_frame_fields allo_python_frame_fields(enum allo_python_shape shape)
 {
 	switch (shape) {
 	case ALLO_PYTHON_FRAME_OBJECTS:
-		return (struct allo_python_frame_fields){ 32, 96, 24, true };
+		return (struct allo_python_frame_fields){ 32, 96, 24, true, false };
 	case ALLO_PYTHON_ENTRY_FLAGS:
-		return (struct allo_python_frame_fields){ 32, 56, 48, false };
+		return (struct allo_python_frame_fields){ 32, 56, 48, false, true };
 	default:
-		return (struct allo_python_frame_fields){ 0, 56, 8, false };
+		return (struct allo_python_frame_fields){ 0, 56, 8, false, true };
 	}
 }
 

@@ -2,9 +2,7 @@
 #include "base/assert.h"
 #include "capture/python/python.h"
 #include "capture/python/python_frames.h"
-#include "capture/python/python_objects.h"
 #include "capture/settings.h"
-#include "capture/system.h"
 #include "capture/thread.h"
 
 #include <string.h>
@@ -65,7 +63,7 @@ static void leave_python(struct merge *merge)
 
 	at->left--;
 	if (has_entry_frames()) {
-		at->is_inside = at->left > 0 && !python->sites[at->left - 1].is_entry;
+		at->is_inside = at->left > 0 && !allo_python_is_entry(python->sites[at->left - 1]);
 		return;
 	}
 	at->is_inside = at->left > 0 && !ends_group(&python->frames[at->left]);
@@ -98,7 +96,7 @@ static enum next_frame next_frame(struct merge *merge)
 	struct position *at = &merge->at;
 
 	while (at->left > 0) {
-		if (python->sites[at->left - 1].is_entry)
+		if (allo_python_is_entry(python->sites[at->left - 1]))
 			at->left--; /* the entry of a group that is merged, or has no frames */
 		else if (!at->is_inside && has_called_native(merge))
 			return NATIVE;
@@ -238,11 +236,8 @@ static uint32_t intern_merged(struct allo_thread_state *thread, uint64_t state, 
 	return id;
 }
 
-/* Stacks with frames of Python whose ids are not cached. */
-static __attribute__((noinline)) uint32_t merge_slowly(struct allo_thread_state *thread,
-						       uint32_t native, uint64_t state,
-						       uint64_t key,
-						       const struct allo_registers *caller)
+uint32_t allo_python_merge(struct allo_thread_state *thread, uint32_t native, uint64_t state,
+			   uint64_t key, const struct allo_registers *caller)
 {
 	struct allo_suffix *suffix = allo_suffix_slot(&thread->suffixes, caller->pc, caller->sp);
 	uint32_t id = allo_stack_find_again(&thread->python->ids, key);
@@ -256,80 +251,4 @@ static __attribute__((noinline)) uint32_t merge_slowly(struct allo_thread_state 
 		allo_python_note(thread->python);
 	}
 	return id ? id : native;
-}
-
-/*
- * Options of the interpreter replace its allocators when it starts, and with them our hooks.  It
- * allocates some blocks by malloc() between that and the first object, so each such call is an
- * opportunity to put the hooks back, until a function of Python runs.  A program may contain an
- * interpreter that it never starts: it is spared this after some calls.
- */
-enum { LOOKS = 1 << 16 };
-
-static uint32_t looks;
-
-static inline void look_at_start(void)
-{
-	if (__builtin_expect(__atomic_load_n(&looks, __ATOMIC_RELAXED) < LOOKS, 0)) {
-		__atomic_add_fetch(&looks, 1, __ATOMIC_RELAXED);
-		allo_python_objects_hook();
-	}
-}
-
-static __attribute__((noinline)) struct allo_python_thread *begin(struct allo_thread_state *thread)
-{
-	static bool was_looked_at;
-
-	if (!__atomic_exchange_n(&was_looked_at, true, __ATOMIC_RELAXED)) {
-		__atomic_store_n(&looks, LOOKS, __ATOMIC_RELAXED);
-		allo_python_objects_hook();
-	}
-	thread->python = allo_map_private(sizeof(*thread->python));
-	if (thread->python)
-		thread->python->native = &thread->cache;
-	return thread->python;
-}
-
-static inline uint64_t find_state(void)
-{
-	uint64_t state = (uint64_t)allo_python.current();
-
-	return __builtin_expect(state != 0, 1) ? state : (uint64_t)allo_python.bound();
-}
-
-static inline uint64_t find_top(uint64_t state)
-{
-	const struct allo_python_layout *layout = allo_python.layout;
-	uint64_t top = state ? allo_python_word(state + layout->top) : 0;
-
-	/* Of 3.11 and 3.12, the frame is a C frame, which has the top one. */
-	return top && layout->c_frame == layout->top
-		       ? allo_python_word(top + layout->top_in_c_frame)
-		       : top;
-}
-
-uint32_t allo_python_stack(struct allo_thread_state *thread, uint32_t native,
-			   const struct allo_registers *caller)
-{
-	struct allo_python_thread *python = thread->python;
-	uint64_t state, top, key;
-	uint32_t id;
-
-	/* A signal handler may have interrupted the interpreter between two stores. */
-	if (native == 0 || thread->is_nested ||
-	    __builtin_expect(__atomic_load_n(allo_python.finalizing, __ATOMIC_RELAXED) != 0, 0))
-		return native;
-	state = find_state();
-	top = find_top(state);
-	if (!top) {
-		look_at_start();
-		return native;
-	}
-	if ((__builtin_expect(!python, 0) && !(python = begin(thread))) ||
-	    !allo_python_capture(python, top))
-		return native;
-	key = allo_stack_hash(python->hashes[python->count - 1], native);
-	key += key == 0;
-	id = allo_intern_cache_find(&python->ids, key);
-	return __builtin_expect(id != 0, 1) ? id : merge_slowly(thread, native, state, key, caller);
 }
