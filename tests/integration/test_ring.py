@@ -57,6 +57,7 @@ class DiskUse(threading.Thread):
 
 class Ring(CaptureTest):
     KILLS = 10
+    FIRST_KILL = 200_000  # allocations before the earliest one; events are summed up from 800,000 or so on
 
     def start(self, events, *threads, options=("--raw",), size=SIZE, rest=None):
         self.path, self.counters_path = self.tmp / "ring.allo", self.tmp / "counters"
@@ -74,6 +75,7 @@ class Ring(CaptureTest):
         most = self.disk.end()
         self.assertGreater(most, 0)
         self.assertLessEqual(most, size)
+        return most
 
     def counters(self):
         """The program's own sums over all threads, and of the first thread."""
@@ -101,7 +103,7 @@ class Ring(CaptureTest):
         self.allo("verify", path or self.path)
 
     def assert_last_stretch(self, path=None, least=50000):
-        """Each event of the exact part of a program with one thread is the right one."""
+        """Each event of the exact part of a program with one thread is the right one; the number of allocations there."""
         _, counters = self.counters()
         exact_ns = self.info(path)["exact_ns"]
         reading = subprocess.Popen([ALLO, "events", "--csv", path or self.path], env=ENVIRONMENT, cwd=self.tmp,
@@ -113,6 +115,7 @@ class Ring(CaptureTest):
         self.assertGreater(len(sizes), least)
         self.assertLess(len(sizes), count)
         self.assertEqual(sizes, array.array("H", map(size_of, range(count - len(sizes), count))))
+        return len(sizes)
 
     def test_one_thread(self):
         """Sums since the start, exact events at the end, raw and packed."""
@@ -200,7 +203,7 @@ class Ring(CaptureTest):
     def test_kills(self):
         for attempt in range(self.KILLS):
             whom = ("program", "both", "allo")[attempt % 3]
-            moment = random.randrange(200_000, 1_200_000)
+            moment = random.randrange(self.FIRST_KILL, 1_200_000)
             with self.subTest(whom=whom, moment=moment):
                 self.assertLessEqual(self.kill_at(moment, whom), SIZE)
                 found, counters = self.sums(), self.counters()[0]

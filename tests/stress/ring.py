@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A day of a busy service under `allo run --ring`, and 200 kills.
+"""A day of a busy service under `allo run --ring`, and 200 kills at any moment.
 
 usage: ring.py [--events N] [--size BYTES] [--kills N]
 
@@ -26,14 +26,18 @@ def options():
 
 class Day(test_ring.Ring):
     """One thread, whose every event of the last stretch is known; then four threads."""
+    FIRST_KILL = 1
 
     def test_a_day(self):
         for threads in ((), (4,)):
             running = self.start(self.EVENTS, *threads, size=self.SIZE)
-            self.finish(running, size=self.SIZE, seconds=None)
+            most = self.finish(running, size=self.SIZE, seconds=None)
             self.assert_complete()
+            print(f"# {self.EVENTS:,} events of {'four threads' if threads else 'a thread'}: at most {most:,} of "
+                  f"{self.SIZE:,} bytes on the disk; all sums are right", flush=True)
             if not threads:
-                self.assert_last_stretch(least=self.SIZE // 64)
+                exact = self.assert_last_stretch(least=self.SIZE // 64)
+                print(f"# the last {exact:,} allocations are exact, each with its size", flush=True)
 
 
 def main():
