@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 
 VERSION := $(shell sed -n "s/^ *version: '\(.*\)',/\1/p" meson.build | head -n 1)
 
-.PHONY: all demo test stress bench peers coverage viewer dist static deb wheel image packages install clean help
+.PHONY: all demo test stress bench peers coverage viewer dist static deb deb-arm64 wheel image packages install clean help
 
 all: $(BUILD)/build.ninja
 	@ninja -C "$(BUILD)" -n | grep -q 'no work to do' || ninja -C "$(BUILD)"
@@ -85,7 +85,7 @@ viewer:
 PACKAGES = $(BUILD)-packages
 NAME     = allotrope-$(VERSION)
 
-packages: dist static deb wheel image
+packages: dist static deb wheel image $(if $(filter x86_64,$(shell uname -m)),deb-arm64)
 
 # A source archive of the last commit.
 dist:
@@ -108,6 +108,15 @@ deb:
 	@packaging/build.sh shared "$(BUILD)-shared"
 	@mkdir -p "$(PACKAGES)"
 	@python3 packaging/make_deb.py "$(BUILD)-shared" "$(PACKAGES)"
+
+# The same of arm64, by a cross compiler, and tests of them in an emulator.  Downloads libraries of arm64.
+deb-arm64:
+	@tools/setup.sh --check build packages cross
+	@packaging/cross.sh "$(BUILD)-arm64-root"
+	@packaging/build.sh shared "$(BUILD)-arm64" --cross "$(BUILD)-arm64-root"
+	@mkdir -p "$(PACKAGES)"
+	@python3 packaging/make_deb.py "$(BUILD)-arm64" "$(PACKAGES)" "$(BUILD)-arm64-root"
+	@python3 tests/packages/arm64.py "$(BUILD)-arm64" "$(PACKAGES)" "$(BUILD)-arm64-root"
 
 # A wheel of Python with the standalone allo.
 wheel: static
@@ -138,6 +147,7 @@ help:
 	@echo "make dist       write a source archive into $(PACKAGES)/"
 	@echo "make static     build allo as one file that needs nothing"
 	@echo "make deb        build Debian packages"
+	@echo "make deb-arm64  cross-build Debian packages of arm64"
 	@echo "make wheel      build a wheel of Python"
 	@echo "make image      build a container image (OCI layout)"
 	@echo "make packages   all of these"

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Writes the Debian packages of a build with -Dlinking=shared and --prefix /usr.
 
-usage: make_deb.py BUILD FOLDER
+usage: make_deb.py BUILD FOLDER [CROSS]
+
+With CROSS, a folder that cross.sh has prepared, the build is for arm64.
 
 allotrope has the program, liballo0 the runtime that it preloads, liballotrope0 the library that reads recordings, and
 liballotrope-dev the files to compile with both.  Equal inputs give equal bytes.
@@ -71,6 +73,17 @@ License: Apache-2.0
 """
 
 
+class Machine:
+    """The one that packages are for: this one, or arm64 with libraries in a folder of cross.sh."""
+
+    def __init__(self, cross=None):
+        self.architecture = "arm64" if cross else release.ARCHITECTURE
+        self.strip = "aarch64-linux-gnu-strip" if cross else "strip"
+        packages = sorted(cross.glob("packages/*")) if cross else []
+        self.shlibdeps = ["dpkg-shlibdeps", *(f"-S{path}" for path in packages)]
+        self.environment = {**os.environ, "DEB_HOST_ARCH": self.architecture}
+
+
 def run(*command, **options):
     return subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True, **options).stdout
 
@@ -91,17 +104,17 @@ def wrapped(text, width=76):
     return "\n".join([*lines, line])
 
 
-def strip(path):
+def strip(path, machine):
     """Removes the symbols that nobody needs; a link or a text stays."""
     if path.is_symlink():
         return
     if path.suffix == ".a":
-        run("strip", "--strip-debug", "--enable-deterministic-archives", path)
+        run(machine.strip, "--strip-debug", "--enable-deterministic-archives", path)
     elif path.read_bytes()[:4] == b"\x7fELF":
-        run("strip", "--strip-unneeded", "--remove-section=.comment", "--remove-section=.note", path)
+        run(machine.strip, "--strip-unneeded", "--remove-section=.comment", "--remove-section=.note", path)
 
 
-def needs_of(root, name):
+def needs_of(root, name, machine):
     """The packages of the shared libraries that the files need."""
     files = [path for path in sorted(root.rglob("*")) if not path.is_symlink() and path.is_file()
              and path.suffix != ".a" and path.read_bytes()[:4] == b"\x7fELF" and "musl" not in path.name]
@@ -111,7 +124,7 @@ def needs_of(root, name):
         control = pathlib.Path(folder, "debian", "control")
         control.parent.mkdir()
         control.write_text(f"Source: allotrope\n\nPackage: {name}\nArchitecture: any\n")
-        words = run("dpkg-shlibdeps", "-O", *[f"-e{path}" for path in files], cwd=folder)
+        words = run(*machine.shlibdeps, "-O", *[f"-e{path}" for path in files], cwd=folder, env=machine.environment)
     return words.strip().partition("=")[2]
 
 
@@ -131,7 +144,8 @@ def add_documents(root, name, version):
     (folder / "copyright").write_text(copyright_text())
     gzip_file(folder / "changelog.Debian.gz", changelog(version).encode())
     gzip_file(folder / "changelog.gz", (release.ROOT / "NEWS").read_bytes())
-    if name in OVERRIDES:
+    # A cross build has no runtime for musl.
+    if name in OVERRIDES and (name != "liballo0" or any(root.glob("usr/lib/*/liballo-musl.so.*"))):
         place = root / "usr/share/lintian/overrides" / name
         place.parent.mkdir(parents=True)
         place.write_text(OVERRIDES[name])
@@ -148,13 +162,13 @@ def add_manual_pages(root):
         (folder / f"{name}.1.gz").symlink_to(page)
 
 
-def fields_of(root, package, version):
+def fields_of(root, package, version, machine):
     """The control file."""
     name, section, _, fields, summary, about = package
     kib = sum(-(-path.lstat().st_size // 1024) for path in root.rglob("*") if path.is_file() or path.is_symlink())
-    lines = {"Package": name, "Source": "allotrope", "Version": version, "Architecture": release.ARCHITECTURE,
+    lines = {"Package": name, "Source": "allotrope", "Version": version, "Architecture": machine.architecture,
              "Maintainer": MAINTAINER, "Installed-Size": str(kib), "Section": section, "Priority": "optional",
-             **{field: text.format(version=version, needs=needs_of(root, name)) for field, text in fields.items()},
+             **{field: text.format(version=version, needs=needs_of(root, name, machine)) for field, text in fields.items()},
              "Description": f"{summary}\n{wrapped(about)}"}
     if section == "libs":
         lines["Multi-Arch"] = "same"
@@ -183,7 +197,7 @@ def set_modes(root):
         os.utime(path, (release.epoch(), release.epoch()), follow_symlinks=False)
 
 
-def make(package, installed, folder, version):
+def make(package, installed, folder, version, machine):
     name, section, patterns, *_ = package
     with tempfile.TemporaryDirectory() as temporary:
         root = pathlib.Path(temporary, "root")
@@ -191,16 +205,16 @@ def make(package, installed, folder, version):
             place = root / path.relative_to(installed)
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(path, place, follow_symlinks=False)
-            strip(place)
+            strip(place, machine)
         add_manual_pages(root)
         add_documents(root, name, version)
         (root / "DEBIAN").mkdir()
         if section == "libs":
             add_library_facts(root, name)
-        (root / "DEBIAN/control").write_text(fields_of(root, package, version))
+        (root / "DEBIAN/control").write_text(fields_of(root, package, version, machine))
         add_sums(root)
         set_modes(root)
-        path = folder / f"{name}_{version}_{release.ARCHITECTURE}.deb"
+        path = folder / f"{name}_{version}_{machine.architecture}.deb"
         run("dpkg-deb", "--root-owner-group", "-Zxz", "--threads-max=1", "--build", root, path,
             env={**os.environ, "SOURCE_DATE_EPOCH": str(release.epoch())})
     print(f"wrote {path}")
@@ -208,11 +222,12 @@ def make(package, installed, folder, version):
 
 def main():
     build, folder = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
+    machine = Machine(pathlib.Path(sys.argv[3]).resolve() if sys.argv[3:] else None)
     version = f"{release.version()}-{REVISION}"
     with tempfile.TemporaryDirectory() as temporary:
         run("meson", "install", "-C", build, "--no-rebuild", env={**os.environ, "DESTDIR": temporary})
         for package in PACKAGES:
-            make(package, pathlib.Path(temporary), folder, version)
+            make(package, pathlib.Path(temporary), folder, version, machine)
 
 
 if __name__ == "__main__":

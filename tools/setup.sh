@@ -1,8 +1,10 @@
 #!/bin/sh
 # Installs the Debian packages that a job needs.
 #
-# usage: setup.sh build|engine|test|stress|bench|peers|packages|coverage...            installs missing packages; announces it first
-#        setup.sh --check build|engine|test|stress|bench|peers|packages|coverage...    installs nothing: prints the command and fails
+# usage: setup.sh JOB...            installs missing packages; announces it first
+#        setup.sh --check JOB...    installs nothing: prints the command and fails
+#
+# Jobs: build, engine, test, stress, bench, peers, packages, cross, coverage.
 #
 # Prints nothing and returns at once if no package is missing.  Packages that the distribution does not have are named and
 # left out: what needs them says so later.
@@ -182,6 +184,13 @@ needs() {
 	packages) cat <<-END ;;
 		dpkg-shlibdeps dpkg-dev
 		/usr/lib/*/liblzma.a liblzma-dev
+		END
+	# Packages of arm64 on another machine.
+	cross) cat <<-END ;;
+		aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
+		/usr/aarch64-linux-gnu/include/stdlib.h libc6-dev-arm64-cross
+		qemu-aarch64 qemu-user
+		lintian lintian
 		END
 	coverage) cat <<-END ;;
 		gcovr gcovr

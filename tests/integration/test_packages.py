@@ -257,6 +257,50 @@ class Debian(PackageTest):
             self.assertTrue((folder / f"{program.name}.1.gz").resolve().exists(), program.name)
 
 
+class Cross(PackageTest):
+    """Debian packages of arm64: 'make deb-arm64' builds them and tests/packages/arm64.py tests them, which takes minutes."""
+
+    APT = """#!/bin/sh
+echo "$*" >> {folder}/called
+[ "$1" = download ] || exit {status}
+grep -q '^Dir::State "{folder}/cross/apt/state";' "$APT_CONFIG" && grep -q '^APT::Architecture "arm64";' "$APT_CONFIG" || exit 1
+shift
+for name; do cp {folder}/x.deb "${{name}}_1_arm64.deb"; done
+"""
+
+    def prepare(self, status=0):
+        """With an apt that downloads the same package for each name."""
+        root = self.folder(f"x{status}")
+        for name, text in (("DEBIAN/control", "Package: x\nVersion: 1\nArchitecture: arm64\nMaintainer: x <x@example.org>\nDescription: x\n"),
+                           ("usr/lib/aarch64-linux-gnu/pkgconfig/libmicrohttpd.pc", "Name: x\nRequires.private: gnutls\n")):
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text)
+        self.must("dpkg-deb", "--root-owner-group", "--build", root, self.tmp / "x.deb")
+        (self.tmp / "bin").mkdir(exist_ok=True)
+        self.file("bin/apt-get", self.APT.format(folder=self.tmp, status=status)).chmod(0o755)
+        return self.run_program("sh", PACKAGING / "cross.sh", self.tmp / "cross",
+                                env={**self.environment, "PATH": f"{self.tmp}/bin:{self.environment['PATH']}"})
+
+    def test_libraries_come_from_an_apt_of_its_own(self):
+        for _ in range(2):  # the second time it does nothing
+            done = self.prepare()
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"", b""))
+            shutil.rmtree(self.tmp / "x0")
+        called = (self.tmp / "called").read_text().splitlines()
+        self.assertEqual([line.split()[0] for line in called], ["update", "download"])
+        cross = self.tmp / "cross"
+        self.assertEqual(sorted(path.name for path in cross.iterdir()), ["cross.ini", "packages", "root"])
+        self.assertEqual(sorted(path.name for path in (cross / "packages").iterdir()), sorted(called[1].split()[1:]))
+        self.assertTrue((cross / "packages" / "libdw1" / "DEBIAN" / "control").exists())
+        self.assertEqual((cross / "root/usr/lib/aarch64-linux-gnu/pkgconfig/libmicrohttpd.pc").read_text(), "Name: x\n")
+
+    def test_a_failed_download_is_tried_again(self):
+        done = self.prepare(status=100)
+        self.assertEqual(done.returncode, 1)
+        self.assertFalse((self.tmp / "cross" / "cross.ini").exists())
+        self.assertEqual(self.prepare().returncode, 0)
+
+
 class Wheel(PackageTest):
     def test_equal_inputs_give_equal_bytes(self):
         self.check_same("make_wheel.py", standalone())
