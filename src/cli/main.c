@@ -120,6 +120,7 @@ int main(int argc, char **argv)
 	int status;
 
 	mallopt(M_MMAP_THRESHOLD, MAPPED_LEAST);
+	mallopt(M_TRIM_THRESHOLD, 2 * MAPPED_LEAST); /* 128 KiB otherwise: too many calls */
 	status = dropin ? run_dropin(dropin, arguments, &err) : run_named(arguments, &files, &err);
 	if (allo_failed(&err) && err.code != ALLO_UNMET)
 		allo_say_error(&err);
