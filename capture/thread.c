@@ -454,15 +454,19 @@ static void recover(struct allo_thread_state *thread)
 	recover_state(thread);
 }
 
+bool allo_thread_leaves_abandoned(struct allo_thread_state *thread, struct allo_hook_frame entered)
+{
+	if (++thread->passed % PASSED_EVENTS != 0 || !allo_hook_is_abandoned(entered))
+		return false;
+	recover(thread);
+	return true;
+}
+
 /* Whether an allocator makes this call.  A signal handler may have left it by a jump. */
 static bool passes_by(struct allo_thread_state *thread, struct allo_hook_frame entered)
 {
-	if (!thread || thread->phase != ALLO_THREAD_PASSING)
-		return false;
-	if (++thread->passed % PASSED_EVENTS != 0 || !allo_hook_is_abandoned(entered))
-		return true;
-	recover(thread);
-	return false;
+	return thread && thread->phase == ALLO_THREAD_PASSING &&
+	       !allo_thread_leaves_abandoned(thread, entered);
 }
 
 /* Whether the sampling interval has changed since the thread was inside of a hook. */

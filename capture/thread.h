@@ -67,7 +67,7 @@ struct allo_thread_state {
 	struct allo_wire_slot *tail; /* the open slot of the event stream; NULL without a file */
 	struct allo_pace pace;
 	struct allo_python_thread *python; /* NULL: no Python frame was seen yet */
-	uint32_t passed;                   /* calls in the phase ALLO_THREAD_PASSING */
+	uint32_t passed;                   /* calls inside of other hooks */
 	struct allo_thread_state *nested;
 	struct allo_thread_state *next; /* in the list of all states */
 	struct allo_counts counts;
@@ -90,6 +90,12 @@ ALLO_HIDDEN extern bool allo_allocator_is_apart;
 
 /* The slow half of allo_enter, for a thread that is not simply idle. */
 struct allo_thread_state *allo_enter_slowly(void);
+
+struct allo_hook_frame;
+
+/* For calls inside of another hook: looks now and then whether that hook still exists.  If a signal
+ * handler has left it by a jump, the thread recovers; returns whether it did. */
+bool allo_thread_leaves_abandoned(struct allo_thread_state *thread, struct allo_hook_frame entered);
 
 /* The compiler must not move recording past the store; safepoint.h explains why the processor needs
  * no fence. */

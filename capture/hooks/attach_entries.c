@@ -98,7 +98,9 @@ static bool plan_function(unsigned number, void *own)
 		plan->original = same->original;
 		return true;
 	}
-	plan->is_patched = allo_patch_prepare(&plan->patch, function, 0,
+	plan->patch.refusal = ALLO_PATCH_LEAF;
+	plan->is_patched = allo_patch_may_change_registers(plan->target) &&
+			   allo_patch_prepare(&plan->patch, function, 0,
 					      dlsym(own, replaced[number].name), &plan->original);
 	if (plan->is_patched || !replaced[number].is_needed)
 		return true;
@@ -135,6 +137,8 @@ static bool plan_operator(unsigned number, void *own)
 	plan->target = allo_patch_target(function);
 	if (is_planned(number))
 		return true;
+	if (!allo_patch_may_change_registers(plan->target))
+		return false;
 	plan->is_patched = wanted->is_new
 				   ? allo_patch_prepare_with(
 					     &plan->patch, function, 0, (void *)allo_attached_new,

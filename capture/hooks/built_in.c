@@ -88,7 +88,9 @@ static bool prepare(const struct allo_built_in_candidate *candidate, size_t firs
 		return false;
 	patched->entry = (struct allo_built_in_entry){ .function = candidate->function };
 	patched->target = function;
-	if (!allo_patch_prepare_with(
+	patched->patch.refusal = ALLO_PATCH_LEAF;
+	if (!allo_patch_may_change_registers(function) ||
+	    !allo_patch_prepare_with(
 		    &patched->patch, function,
 		    (uint64_t)function == candidate->symbol.address ? candidate->symbol.size : 0,
 		    allo_built_in_hook(candidate->function->kind), &patched->entry, &original)) {

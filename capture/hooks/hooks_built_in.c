@@ -29,9 +29,12 @@ static inline bool is_recording_shut(void)
 	return allo_safepoint_state() == ALLO_SAFEPOINT_SHUT;
 }
 
-static inline bool is_inside(const struct allo_thread_state *thread, struct allo_hook_frame frame)
+/* Whether another hook has called this one.  From time to time it looks whether that one still
+ * exists: a signal handler may have left it by a jump. */
+static inline bool is_inside(struct allo_thread_state *thread, struct allo_hook_frame frame)
 {
-	return thread && thread->phase == ALLO_THREAD_BUSY && frame.cfa < thread->built_in_cfa;
+	return thread && thread->phase == ALLO_THREAD_BUSY && frame.cfa < thread->built_in_cfa &&
+	       !allo_thread_leaves_abandoned(thread, frame);
 }
 
 /* Enters a hook; NULL if this call is not recorded. */
@@ -177,7 +180,9 @@ static void *operator_new(PARAMETERS)
 	struct allo_thread_state *thread = allo_self;
 	uint64_t pointer;
 
-	if (thread && thread->phase != ALLO_THREAD_IDLE)
+	/* A thread that is not inside of a hook may not have begun yet, as in a child. */
+	if (thread && (thread->phase == ALLO_THREAD_BUSY || thread->phase == ALLO_THREAD_PARKED ||
+		       thread->phase == ALLO_THREAD_PASSING))
 		return (void *)ORIGINAL();
 	if (thread)
 		thread->built_in_cfa = 0;

@@ -42,9 +42,15 @@ struct allo_machine {
 	 * at most ALLO_TRAMPOLINE_MOVED bytes. */
 	void (*write_way)(uint8_t *out, uint64_t to, const uint64_t *sixth);
 
+	/* Whether a function can reach code that its compiler did not see.  `segment` is all code
+	 * of its library.  NULL: every function is taken for one. */
+	bool (*calls_unknown_code)(const struct allo_patch_code *segment, uint64_t function);
+
 	/* Writes the jump at the entry; returns its length, at most ALLO_PATCH_MAX. */
 	size_t (*write_entry)(uint8_t *out, uint64_t from, uint64_t to);
 };
+
+bool allo_x86_calls_unknown_code(const struct allo_patch_code *segment, uint64_t function);
 
 ALLO_HIDDEN extern const struct allo_machine allo_machine_x86, allo_machine_arm64;
 

@@ -173,6 +173,7 @@ const struct allo_machine allo_machine_x86 = {
 	.function_size = function_size,
 	.landing_size = landing_size,
 	.move = move,
+	.calls_unknown_code = allo_x86_calls_unknown_code,
 	.write_way = write_way,
 	.write_entry = write_entry,
 };

@@ -18,9 +18,9 @@ enum {
 	LONGEST = 64 << 10, /* bytes of functions of unknown size */
 };
 
-/* The code from an address to the end of its segment; empty if it is no readable code, or in a
- * segment that is writable as well. */
-static struct allo_patch_code code_at(const void *address)
+/* The segment of code that has an address; empty if that is no readable code, or in a segment that
+ * is writable as well. */
+static struct allo_patch_code segment_of(const void *address)
 {
 	struct allo_patch_code code = { address, 0, (uint64_t)address };
 	struct allo_program_headers headers;
@@ -31,14 +31,24 @@ static struct allo_patch_code code_at(const void *address)
 		return code;
 	for (size_t i = 0; i < headers.count; i++) {
 		const ElfW(Phdr) *part = &headers.table[i];
-		uint64_t offset = code.address - (uint64_t)allo_segment_start(&headers, i);
+		const uint8_t *start = (const uint8_t *)allo_segment_start(&headers, i);
 
 		if (part->p_type == PT_LOAD &&
 		    (part->p_flags & (PF_R | PF_W | PF_X)) == (PF_R | PF_X) &&
-		    offset < part->p_memsz)
-			code.size = part->p_memsz - offset;
+		    (uint64_t)address - (uint64_t)start < part->p_memsz)
+			code = (struct allo_patch_code){ start, part->p_memsz, (uint64_t)start };
 	}
 	return code;
+}
+
+/* The code from an address to the end of its segment. */
+static struct allo_patch_code code_at(const void *address)
+{
+	struct allo_patch_code code = segment_of(address);
+	uint64_t offset = (uint64_t)address - code.address;
+
+	return (struct allo_patch_code){ code.bytes + offset, code.size - offset,
+					 code.address + offset };
 }
 
 static void skip_landing(struct allo_patch_code *code)
@@ -119,6 +129,14 @@ bool allo_patch_prepare_with(struct allo_patch *patch, const void *function, siz
 		       original);
 }
 
+bool allo_patch_may_change_registers(const void *function)
+{
+	struct allo_patch_code segment = segment_of(function);
+
+	return !MACHINE.calls_unknown_code ||
+	       MACHINE.calls_unknown_code(&segment, (uint64_t)function);
+}
+
 bool allo_patch_seal(void)
 {
 	return allo_trampolines_seal();
@@ -164,6 +182,7 @@ const char *allo_patch_refusal_text(enum allo_patch_refusal refusal)
 		[ALLO_PATCH_UNKNOWN] = "begins with an unknown instruction",
 		[ALLO_PATCH_LANDING] = "begins with an instruction that must stay there",
 		[ALLO_PATCH_FAR] = "has no free memory near it",
+		[ALLO_PATCH_LEAF] = "may keep registers that its callers rely on",
 		[ALLO_PATCH_NO_EXEC] = "is in a process that may not change code",
 	};
 

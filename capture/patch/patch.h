@@ -30,6 +30,7 @@ enum allo_patch_refusal {
 	ALLO_PATCH_UNKNOWN, /* an instruction that is not known, or not in a module's code */
 	ALLO_PATCH_LANDING, /* indirect calls need the first instruction where it is */
 	ALLO_PATCH_FAR,     /* no free memory near, or the instructions refer to distant data */
+	ALLO_PATCH_LEAF,    /* callers may know which registers it leaves alone */
 	ALLO_PATCH_NO_EXEC, /* the process may not make memory executable, or change code */
 	ALLO_PATCH_REFUSALS
 };
@@ -57,6 +58,14 @@ bool allo_patch_prepare(struct allo_patch *patch, const void *function, size_t s
  * that have at most five. */
 bool allo_patch_prepare_with(struct allo_patch *patch, const void *function, size_t size,
 			     void *replacement, void *context, void **original);
+
+/*
+ * Whether the callers of a function expect it to change any register that functions may change.
+ * Compilers know better of a function in the same source: its callers keep values in registers that
+ * it does not use, and do not align the stack for it (gcc's -fipa-ra).  A replacement would destroy
+ * them.  Nothing is known of a function that calls code of other libraries.
+ */
+bool allo_patch_may_change_registers(const void *function);
 
 /* Makes all prepared trampolines executable.  False if that is not allowed: forget the patches. */
 bool allo_patch_seal(void);
