@@ -92,7 +92,8 @@ bool allo_jfr_number(struct allo_jfr_reader *reader, uint64_t *value)
 /* Ways in which a string is stored. */
 enum { STRING_NULL, STRING_EMPTY, STRING_CONSTANT, STRING_UTF8, STRING_CHARACTERS, STRING_LATIN1 };
 
-/* Names and paths of Java are ASCII nearly always.  Other characters become question marks. */
+/* Names and paths of Java are ASCII nearly always.  Other characters become question marks. Without
+ * an arena the text is skipped. */
 static bool take_characters(struct allo_jfr_reader *reader, struct allo_arena *arena,
 			    uint64_t count, struct allo_text *text)
 {
@@ -101,19 +102,21 @@ static bool take_characters(struct allo_jfr_reader *reader, struct allo_arena *a
 
 	if (count > (uint64_t)(reader->end - reader->next))
 		return allo_jfr_fail(reader, "a string does not fit its event");
-	copy = allo_arena_alloc(arena, (size_t)count + 1, 1, 1);
-	if (!copy)
+	copy = arena ? allo_arena_alloc(arena, (size_t)count + 1, 1, 1) : NULL;
+	if (arena && !copy)
 		return allo_fail_memory(reader->err);
 	for (uint64_t i = 0; i < count; i++) {
 		if (!allo_jfr_number(reader, &character))
 			return false;
-		copy[i] = character < 128 ? (char)character : '?';
+		if (copy)
+			copy[i] = character < 128 ? (char)character : '?';
 	}
-	*text = (struct allo_text){ copy, (size_t)count };
+	*text = (struct allo_text){ copy ? copy : "", copy ? (size_t)count : 0 };
 	return true;
 }
 
-static bool take_string(struct allo_jfr_reader *reader, struct allo_arena *arena,
+/* The reader does not pass a text that is longer than `most`. */
+static bool take_string(struct allo_jfr_reader *reader, struct allo_arena *arena, uint64_t most,
 			struct allo_text *text)
 {
 	const char *start = reader->next;
@@ -131,7 +134,7 @@ static bool take_string(struct allo_jfr_reader *reader, struct allo_arena *arena
 	if (*start == STRING_CONSTANT)
 		return true; /* the caller looks it up if it wants it */
 	if (*start == STRING_CHARACTERS)
-		return take_characters(reader, arena, length, text);
+		return take_characters(reader, arena, length < most ? length : most, text);
 	start = reader->next;
 	*text = (struct allo_text){ start, (size_t)length };
 	return skip_bytes(reader, length);
@@ -141,7 +144,7 @@ bool allo_jfr_string(struct allo_jfr_reader *reader, struct allo_text *text)
 {
 	struct allo_jfr_chunk *chunk = (struct allo_jfr_chunk *)reader->chunk;
 
-	return take_string(reader, &chunk->arena, text);
+	return take_string(reader, &chunk->arena, ALLO_JFR_TEXT_MOST, text);
 }
 
 /* Classes. */
@@ -177,7 +180,7 @@ static bool skip_basic(struct allo_jfr_reader *reader, struct allo_text class)
 	if (allo_text_equal(class, ALLO_TEXT("double")))
 		return skip_bytes(reader, 8);
 	if (allo_text_equal(class, ALLO_TEXT("java.lang.String")))
-		return allo_jfr_string(reader, &text);
+		return take_string(reader, NULL, UINT64_MAX, &text);
 	return allo_jfr_number(reader, &number);
 }
 
@@ -333,7 +336,7 @@ static bool take_metadata(struct allo_jfr_chunk *chunk, size_t offset, struct al
 	if (!allo_jfr_number(&reader, &count))
 		return false;
 	for (; count > 0; count--) {
-		if (!take_string(&reader, &chunk->arena, &text) ||
+		if (!take_string(&reader, &chunk->arena, UINT64_MAX, &text) ||
 		    !allo_vec_add(&chunk->strings, text, err))
 			return false;
 	}

@@ -72,7 +72,10 @@ struct allo_jfr_reader allo_jfr_read_at(const struct allo_jfr_chunk *chunk, size
 
 bool allo_jfr_number(struct allo_jfr_reader *reader, uint64_t *value);
 
-/* A string; a constant one is looked up. */
+/* Bytes of names that count; a file may refer to one long name from everywhere. */
+enum { ALLO_JFR_TEXT_MOST = 512 };
+
+/* The beginning of a string that is no constant.  The reader stays in it. */
 bool allo_jfr_string(struct allo_jfr_reader *reader, struct allo_text *text);
 
 /* Skips a value of a field. */

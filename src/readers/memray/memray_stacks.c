@@ -5,6 +5,10 @@
 #include "base/hash.h"
 #include "wire/python_lines.h"
 
+/* Tables are searched from their beginning.  Real files stay below a tenth of this; in others,
+ * further instructions have no line. */
+#define LINE_BYTES_MOST ((uint64_t)1 << 30)
+
 void allo_memray_stacks_done(struct allo_memray_stacks *stacks)
 {
 	for (size_t i = 0; i < stacks->threads.len; i++)
@@ -75,12 +79,15 @@ static uint32_t line_in_old_pairs(struct allo_text pairs, uint32_t line, int64_t
 }
 
 /* The offset counts bytes of code, but in 3.10 instructions of two bytes. */
-static uint32_t line_of(const struct allo_memray_stacks *stacks,
-			const struct allo_memray_code *code, int64_t offset)
+static uint32_t line_of(struct allo_memray_stacks *stacks, const struct allo_memray_code *code,
+			int64_t offset)
 {
 	const uint8_t *start = (const uint8_t *)code->lines.data;
 	struct allo_python_lines table = { start, start + code->lines.len };
 
+	stacks->line_bytes += code->lines.len;
+	if (stacks->line_bytes > LINE_BYTES_MOST)
+		return 0;
 	if (stacks->python >= ALLO_MEMRAY_PYTHON_3_11)
 		return allo_python_line_in_table(table, code->first_line, offset / 2);
 	if (stacks->python >= ALLO_MEMRAY_PYTHON_3_10)

@@ -48,6 +48,7 @@ struct allo_memray_stacks {
 	ALLO_VEC(struct allo_memray_code) codes; /* these two have no entry 0 */
 	ALLO_VEC(struct allo_memray_place) places;
 	ALLO_VEC(struct allo_memray_thread) threads;
+	uint64_t line_bytes; /* of tables that were searched for lines */
 	struct allo_map code_map, place_map, thread_map; /* by id; ids count from 1 */
 };
 
