@@ -9,6 +9,9 @@
 
 #define COUNT(table) (sizeof(table) / sizeof(*(table)))
 
+/* Each word is looked for in each text. */
+enum { WORDS_MOST = 256 };
+
 /* A word that is replaced wherever it stands. */
 struct allo_secret_word {
 	struct allo_text text, shown;
@@ -85,11 +88,25 @@ static bool is_shared(struct allo_text path)
 	return allo_text_find(name, ALLO_TEXT(".so")) < name.len;
 }
 
+/* "libc.so.6" of "libc.so.6.debug". */
+static struct allo_text library_name(struct allo_text name)
+{
+	size_t len = allo_text_find(name, ALLO_TEXT(".so"));
+
+	if (len >= name.len)
+		return name;
+	len += strlen(".so");
+	while (len < name.len && (allo_is_digit(name.data[len]) || name.data[len] == '.'))
+		len++;
+	name.len = len;
+	return name;
+}
+
 /* The libraries of C and C++ have the same names everywhere. */
 static struct allo_text keep_runtime(struct allo_redactor *redactor, struct allo_text path,
 				     struct allo_error *err)
 {
-	struct allo_text name = allo_basename(path);
+	struct allo_text name = library_name(allo_basename(path));
 	char room[128];
 	int len = snprintf(room, sizeof(room), "/usr/lib/%.*s", ALLO_TEXT_ARG(name));
 
@@ -176,6 +193,9 @@ static bool add_word(struct allo_redactor *redactor, struct allo_text text, stru
 		if (allo_text_equal(redactor->words.at[i].text, text))
 			return true;
 	}
+	if (redactor->words.len == WORDS_MOST)
+		return allo_fail(err, ALLO_FORMAT, ALLO_NOWHERE,
+				 "there are more than %d names of users to hide", WORDS_MOST);
 	word.text = keep(redactor, text, err);
 	return text.len == 0 || allo_vec_add(&redactor->words, word, err);
 }
@@ -225,7 +245,7 @@ static struct allo_text hide_words(struct allo_redactor *redactor, struct allo_t
 	return text;
 }
 
-/* Learns the user of /home/USER/src/app.c. */
+/* Learns the user of /home/USER/src/app.c and of /home/USER. */
 static bool learn_home(struct allo_redactor *redactor, struct allo_text path,
 		       struct allo_error *err)
 {
@@ -236,9 +256,11 @@ static bool learn_home(struct allo_redactor *redactor, struct allo_text path,
 	for (size_t i = 0; i < COUNT(homes) && redactor->what & ALLO_REDACT_HOST; i++) {
 		size_t at = allo_text_find(path, homes[i]);
 
-		if (at < path.len &&
-		    allo_text_cut(allo_text_from(path, at + homes[i].len), '/', &user, &rest) &&
-		    !add_word(redactor, user, ALLO_TEXT("user"), false, err))
+		if (at >= path.len)
+			continue;
+		user = allo_text_from(path, at + homes[i].len);
+		allo_text_cut(user, '/', &user, &rest);
+		if (!add_word(redactor, user, ALLO_TEXT("user"), false, err))
 			return false;
 	}
 	return true;
@@ -451,6 +473,36 @@ static void change_functions(struct allo_redactor *redactor, struct allo_profile
 	}
 }
 
+/* Units and kinds of values; a format may hold any text in their place. */
+static void change_unit(struct allo_redactor *redactor, struct allo_profile *profile,
+			allo_string_id *id, struct allo_error *err)
+{
+	static const char *const known[] = { "bytes",       "count",   "blocks",  "objects",
+					     "space",       "cpu",     "samples", "allocations",
+					     "nanoseconds", "seconds", "" };
+	struct allo_text text = allo_profile_text(profile, *id);
+
+	for (size_t i = 0; i < COUNT(known); i++) {
+		if (allo_text_equal(text, allo_text_of(known[i])))
+			return;
+	}
+	change_string(redactor, profile, ALLO_PRIVATE_LABEL, id, err);
+}
+
+static void change_metrics(struct allo_redactor *redactor, struct allo_profile *profile,
+			   struct allo_error *err)
+{
+	for (size_t i = 0; i < profile->metrics.len; i++) {
+		struct allo_metric *metric = &profile->metrics.at[i];
+
+		if (!metric->meaning)
+			change_unit(redactor, profile, &metric->name, err);
+		change_unit(redactor, profile, &metric->unit, err);
+	}
+	change_unit(redactor, profile, &profile->meta.period_type, err);
+	change_unit(redactor, profile, &profile->meta.period_unit, err);
+}
+
 /* Everything else that a format may hold. */
 static void change_meta(struct allo_redactor *redactor, struct allo_profile *profile,
 			struct allo_error *err)
@@ -468,7 +520,9 @@ static void change_meta(struct allo_redactor *redactor, struct allo_profile *pro
 
 		change_string(redactor, profile, ALLO_PRIVATE_LABEL, &label->key, err);
 		change_string(redactor, profile, ALLO_PRIVATE_LABEL, &label->text, err);
+		change_unit(redactor, profile, &label->unit, err);
 	}
+	change_metrics(redactor, profile, err);
 	for (size_t i = 1; i < profile->threads.len; i++) {
 		change_string(redactor, profile, ALLO_PRIVATE_LABEL, &profile->threads.at[i].name,
 			      err);

@@ -10,7 +10,7 @@ import packedfile
 import replyfile
 import reportfile
 from allotest import ALLO, ENVIRONMENT, GOLDEN, Test
-from inputs import FUNCTION, LOCATION, STRINGS, TYPE, sample, strings
+from inputs import FUNCTION, LOCATION, STRINGS, TYPE, dhat, sample, strings
 from recordings import CaptureTest, built
 
 
@@ -174,6 +174,22 @@ class Redaction(CaptureTest, ReportTest):
         self.assertEqual(sorted(row["self"] for row in self.allo_json("top", "-n", "0", copy)["rows"]),
                          sorted(row["self"] for row in self.allo_json("top", "-n", "0", path)["rows"]))
         self.assertIn("the profile", said)
+
+
+    def test_a_home_without_anything_below_it_names_the_user(self):
+        (self.tmp / "home" / "bertram").mkdir(parents=True)
+        self.must("sh", "-c", f"cd home/bertram && exec '{ALLO}' run -q -o ../../home.allo ls")
+        self.assertIn(b"bertram", packedfile.contents((self.tmp / "home.allo").read_bytes()))
+        payload, _ = self.redacted("home.allo", "host")
+        self.assertNotIn(b"bertram", payload)
+
+    def test_texts_of_a_profile_are_redacted(self):
+        """Units and names of metrics, and libraries whose names only begin like those of C."""
+        path = self.file("odd.json", dhat([{"tb": 8, "tbk": 1, "fs": [1]}], ["[root]", "0x10: main (in /usr/lib/libc.so.6.secret_copy)"],
+                                          bu="secret_unit", bsu="secret_units", bksu="secret_blocks"))
+        page, _ = self.report("--redact", self.ALL, path)
+        [(_, content)] = reportfile.files(page)
+        self.assertNotIn(b"secret", content)
 
 
 class Source(CaptureTest, ReportTest):
