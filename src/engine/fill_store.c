@@ -114,7 +114,9 @@ bool allo_store_fill(struct allo_store *store, struct allo_store_request *reques
 
 	if (!request->files[1])
 		return add_file(request, profile, store, err);
-	return allo_read_merged(request->files, request->source, &times, NULL, profile, err) &&
+	return allo_read_merged(request->files, request->source, &times,
+				request->conversion ? request->conversion->label : NULL, profile,
+				err) &&
 	       add_profile(request, profile, store, err);
 }
 

@@ -119,6 +119,23 @@ static void query_result_done(struct query_result *result)
 	result->bytes = 0;
 }
 
+/* The page finds columns by name, so later ones of the same name get a number: "size (2)". */
+static char *column_name(const struct query_result *result, const char *name)
+{
+	unsigned number = 1;
+	char *unique = strdup(name);
+
+	for (size_t i = 0; unique && i < result->columns; i++) {
+		if (strcmp(result->names[i], unique) != 0)
+			continue;
+		free(unique);
+		if (asprintf(&unique, "%s (%u)", name, ++number) < 0)
+			return NULL;
+		i = (size_t)-1;
+	}
+	return unique;
+}
+
 static bool begin_result(void *context, sqlite3_stmt *statement, struct allo_error *err)
 {
 	struct query_result *result = context;
@@ -129,8 +146,8 @@ static bool begin_result(void *context, sqlite3_stmt *statement, struct allo_err
 		return allo_fail(err, ALLO_LIMIT, ALLO_NOWHERE, "a result has at most %d columns",
 				 MOST_COLUMNS);
 	for (; result->columns < (size_t)count; result->columns++) {
-		result->names[result->columns] = strdup(
-			sqlite3_column_name(statement, (int)result->columns));
+		result->names[result->columns] = column_name(
+			result, sqlite3_column_name(statement, (int)result->columns));
 		if (!result->names[result->columns])
 			return allo_fail_memory(err);
 	}

@@ -36,18 +36,19 @@ static char *absolute(const char *folder, struct allo_error *err)
 		return NULL;
 	}
 	if (asprintf(&whole, "%s/%.*s", strcmp(real, "/") == 0 ? "" : real,
-		     ALLO_TEXT_ARG(name.len ? name : path)) < 0) {
+		     ALLO_TEXT_WHOLE(name.len ? name : path)) < 0) {
 		allo_fail_memory(err);
 		return NULL;
 	}
 	return whole;
 }
 
-static void put_quoted(struct allo_output *out, const char *text)
+/* `escape` is doubled; in ClickHouse a backslash, in DuckDB none. */
+static void put_quoted(struct allo_output *out, const char *text, char escape)
 {
 	for (; *text; text++) {
-		if (*text == '\'')
-			allo_output_byte(out, '\'');
+		if (*text == '\'' || *text == escape)
+			allo_output_byte(out, *text);
 		allo_output_byte(out, *text);
 	}
 }
@@ -59,7 +60,7 @@ static void put_search_path(struct allo_output *out, const char *path)
 	allo_output_string(out,
 			   "-- If the folder has moved, start DuckDB in it, or change this line.\n"
 			   "set file_search_path = '");
-	put_quoted(out, path);
+	put_quoted(out, path, '\'');
 	allo_output_string(out, "';\n");
 }
 
@@ -182,7 +183,7 @@ static void put_clickhouse(struct allo_output *out, const char *path)
 	for (size_t i = 0; i < ALLO_TABLES; i++) {
 		allo_output_printf(out, "insert into allo.%s from infile '",
 				   allo_sql_tables[i].name);
-		put_quoted(out, path);
+		put_quoted(out, path, '\\');
 		allo_output_printf(out, "/%s.parquet' format Parquet;\n", allo_sql_tables[i].name);
 	}
 	allo_output_byte(out, '\n');

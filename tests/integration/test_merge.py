@@ -34,6 +34,11 @@ class Merge(Test):
         self.assertEqual(tops[0], tops[1])
         self.assertGreater(len(tops[0]), 10)
 
+    def test_a_database_has_the_labels_too(self):
+        self.merge("--label", "shard", HEAP, CPP, "-o", "both.db")
+        rows = self.allo_json("sql", "both.db", "select distinct text from label where name = 'shard'")["rows"]
+        self.assertEqual(sorted(row[0] for row in rows), sorted(map(str, (CPP, HEAP))))
+
     def test_labels_tell_the_files_apart(self):
         self.merge("--label", "shard", HEAP, CPP, "-o", "both.pb.gz")
         tags = self.must("go", "tool", "pprof", "-tags", "-symbolize=none", "-unit=B", "-sample_index=alloc_space",

@@ -154,6 +154,15 @@ class Sources(ErrorTest):
         self.assertIsNone(reply.error)
         self.assertEqual(list(reply.rows("line", "text", "self")), [(1, "one", 8), (2, "two", 8)])
 
+    def test_a_path_of_any_length_is_found(self):
+        folder = self.tmp / "registry" / ("index-" + "0123456789abcdef" * 6)
+        folder.mkdir(parents=True)
+        source = folder / "module.c"
+        source.write_text("one\ntwo\n")
+        server = self.serve(self.file("heap.json", dhat([{"tb": 8, "tbk": 1, "fs": [1]}], ["[root]", f"0x1: main ({source}:2)"])))
+        self.assertEqual(list(server.ask("source", path=str(source)).rows("line", "self")), [(1, 0), (2, 8)])
+        self.assertEqual(list(server.ask("lines", path=str(source)).rows("line")), [(2,)])
+
     def test_a_file_that_the_profile_does_not_name_is_not_read(self):
         server = self.serve(PROFILE)
         self.assert_usage(server, [({"ask": "source", "path": "/etc/passwd"}, "is not a source file of this profile"),

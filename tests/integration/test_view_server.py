@@ -118,6 +118,10 @@ class Access(ServerTest):
     def sql(self, query):
         return self.server.ask("sql", query=query)
 
+    def test_columns_of_one_name_keep_their_values(self):
+        reply = self.sql("select 1 as x, 2 as x, 3 as x")
+        self.assertEqual(list(reply.rows(*reply["names"])), [("1", "2", "3")])
+
     def test_queries_read_this_file_only(self):
         """A page of another site cannot ask, but a query may come with a link: it must do no harm."""
         secret = self.tmp / "secret.db"

@@ -7,8 +7,8 @@
 
 #include <stdlib.h>
 
-/* Frames of a stack at the start of a Rust program, at most. */
-enum { RUST_DEPTH = 32 };
+/* Frames of a stack at the start of a program, at most. */
+enum { DEPTH = 64 };
 
 static struct allo_text name_of(const struct allo_profile *profile, const struct allo_frame *frame,
 				uint32_t call)
@@ -74,7 +74,9 @@ static bool is_of_c_library(const struct allo_profile *profile, allo_stack_id st
 {
 	const struct allo_frame *frame = NULL;
 
-	for (; stack != 0; stack = profile->stacks.at[stack].parent) {
+	for (unsigned depth = 0; stack != 0; stack = profile->stacks.at[stack].parent) {
+		if (depth++ == DEPTH)
+			return false;
 		frame = &profile->frames.at[profile->stacks.at[stack].frame];
 		if (keeps_memory(profile, frame))
 			return true;
@@ -86,7 +88,7 @@ static bool is_of_c_library(const struct allo_profile *profile, allo_stack_id st
 
 static bool is_short(const struct allo_profile *profile, allo_stack_id stack)
 {
-	for (unsigned depth = 0; depth < RUST_DEPTH; depth++) {
+	for (unsigned depth = 0; depth < DEPTH; depth++) {
 		if (stack == 0)
 			return true;
 		stack = profile->stacks.at[stack].parent;

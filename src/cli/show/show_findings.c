@@ -210,7 +210,7 @@ static void put_command(struct allo_report *report, const struct allo_evidence *
 	allo_report_fact(report, "show");
 	/* The state has neither quotes nor spaces. */
 	allo_report_put(report, ALLO_STYLE_PLAIN, "allo view --show '%.*s' %s",
-			ALLO_TEXT_ARG(allo_output_memory(&state)), quoted);
+			ALLO_TEXT_WHOLE(allo_output_memory(&state)), quoted);
 	allo_report_end_line(report);
 }
 

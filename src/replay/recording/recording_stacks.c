@@ -118,7 +118,7 @@ static allo_string_id add_linkage_name(struct builder *builder,
 
 	if (function->language != ALLO_LANGUAGE_PYTHON || function->name.len > INT_MAX)
 		return 0;
-	len = asprintf(&name, "py::%.*s", ALLO_TEXT_ARG(function->name));
+	len = asprintf(&name, "py::%.*s", ALLO_TEXT_WHOLE(function->name));
 	if (len < 0) {
 		name = NULL;
 		allo_fail_memory(err);

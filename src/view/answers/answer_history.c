@@ -89,8 +89,10 @@ static bool take_steps(struct history *it, struct allo_error *err)
 {
 	ALLO_DEFER(allo_heap_done) struct allo_heap heap = { 0 };
 	uint64_t from = allo_log_part_exact_from(&it->part);
-	uint64_t to = it->part.range.to ? it->part.range.to : it->part.file->log.end_ns + 1;
+	uint64_t to = it->part.file->log.end_ns + 1;
 
+	if (it->part.range.to && it->part.range.to < to)
+		to = it->part.range.to;
 	if (to <= from) /* only sums are known */
 		return true;
 	for (size_t step = 0; step < it->steps; step++) {

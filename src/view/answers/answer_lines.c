@@ -13,7 +13,7 @@ static bool list_file(struct allo_listing *listing, const struct allo_dataset *d
 	ALLO_DEFER(allo_pattern_done) struct allo_pattern pattern = { 0 };
 	ALLO_DEFER(allo_free_pointer) char *text = NULL;
 
-	if (asprintf(&text, "file:=%.*s", ALLO_TEXT_ARG(path)) < 0)
+	if (asprintf(&text, "file:=%.*s", ALLO_TEXT_WHOLE(path)) < 0)
 		return allo_fail_memory(err);
 	return allo_pattern_init(&pattern, text, err) &&
 	       allo_listing_of(listing, &dataset->profile, columns, &pattern, err);

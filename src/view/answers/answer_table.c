@@ -246,8 +246,8 @@ static bool put_values(const struct table *table, size_t metric, const char *pre
 			     err);
 	}
 	snprintf(name, sizeof(name), "%s%.*s", prefix,
-		 ALLO_TEXT_ARG(allo_metric_name(&table->dataset->profile,
-						table->columns[metric].metric, scratch)));
+		 ALLO_TEXT_WHOLE(allo_metric_name(&table->dataset->profile,
+						  table->columns[metric].metric, scratch)));
 	allo_reply_f64(reply, name, values.at, values.len);
 	allo_vec_done(&values);
 	return !allo_failed(err);
