@@ -86,6 +86,11 @@ bool allo_command_fail(const char *name, struct allo_error *err)
 
 	for (size_t i = 0; allo_commands[i] && i < MOST; i++)
 		names[i] = allo_commands[i]->name;
+	if (name[0] == '-') {
+		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "unknown option '%s'", name);
+		return allo_hint(err, "options come after the command; 'allo help' lists the "
+				      "commands");
+	}
 	nearest = allo_nearest(name, names);
 	allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "there is no command '%s'", name);
 	if (hint)

@@ -313,6 +313,8 @@ const struct allo_writer *allo_choose_writer(const char *to, const char *output,
 			  "cannot tell the output format from the name %s", output);
 	else
 		allo_fail(err, ALLO_USAGE, ALLO_NOWHERE, "cannot tell the output format");
+	if (output && allo_text_ends(allo_text_of(output), ALLO_TEXT(".html")))
+		allo_hint(err, "'allo report FILE -o %.80s' writes HTML", output);
 	allo_hint(err, "pass --to FORMAT ('allo formats' lists them), or name the file *.pb.gz, "
 		       "*.svg, ...");
 	return NULL;

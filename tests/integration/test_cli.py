@@ -116,6 +116,7 @@ class Options(Test):
             self.assertEqual((done.returncode, done.stdout), (2, b""), arguments)
             self.assertIn(f"  hint: did you mean '{meant}'?\n", done.stderr.decode())
         self.assertIn("no command 'frobnicate'", self.allo_fails("frobnicate", status=2))
+        self.assertIn("unknown option '--frobnicate'", self.allo_fails("--frobnicate", status=2))
         self.assertIn("unknown option '-z'", self.allo_fails("top", "-z", HEAP, status=2))
 
     def test_commands_of_other_tools_lead_to_ours(self):

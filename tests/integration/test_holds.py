@@ -211,3 +211,5 @@ class Names(Test):
         for name in ("xdhat.out.1", "json", "dhat.out.", "a.jsonx"):
             self.assertIn("cannot tell the output format from the name", self.allo_fails("convert", path, "-o", name,
                                                                       status=2))
+        said = self.run_program(ALLO, "convert", path, "-o", "a.html").stderr.decode()
+        self.assertIn("'allo report FILE -o a.html' writes HTML", " ".join(said.split()))
