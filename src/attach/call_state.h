@@ -54,6 +54,9 @@ uint64_t allo_call_frame_write(const struct allo_call_state *state,
 bool allo_call_begin(const struct allo_call_state *state, pid_t thread, uint64_t frame,
 		     uint64_t function, const uint64_t arguments[ALLO_CALL_ARGUMENTS]);
 
+/* Lets a thread that is about to restore the registers of a frame take another frame. */
+bool allo_call_change_frame(pid_t thread, uint64_t frame);
+
 /* Keeps the signals from a stopped thread that it can wait for. */
 bool allo_call_block_signals(pid_t thread);
 

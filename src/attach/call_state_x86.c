@@ -264,6 +264,12 @@ bool allo_call_is_returning(const struct user_regs_struct *registers, uint64_t f
 	return registers->orig_rax == SYS_rt_sigreturn && registers->rsp == frame + 8;
 }
 
+bool allo_call_change_frame(pid_t thread, uint64_t frame)
+{
+	return ptrace(PTRACE_POKEUSER, thread, offsetof(struct user_regs_struct, rsp), frame + 8) ==
+	       0;
+}
+
 bool allo_call_are_segments(uint64_t word)
 {
 	enum { CODE = 0x33, STACK = 0x2b }; /* of 64-bit programs */

@@ -15,6 +15,10 @@ enum {
 	CALL_MS = 20000,    /* a call that takes longer is left alone */
 	RESTORE_MS = 10000, /* the thread runs already, but may wait for a processor */
 	ERRNO_MAX = 4095,
+	UNUSED = 32 << 10, /* bytes for the first frame, and for signal handlers on top of it */
+	/* Between them and the main thread, which may run and call functions meanwhile. */
+	DISTANCE = 32 << 10,
+	AREA = UNUSED + DISTANCE,
 };
 
 /* Signals that the processor raises, or a seccomp filter: the call has failed. */
@@ -138,14 +142,14 @@ bool allo_tracee_call_libc(struct allo_tracee_calls *calls, const char *name,
 	return function && allo_tracee_call(calls, function, arguments, result, err);
 }
 
-/* Calls a function that is one system call, on the thread's own stack. */
+/* Calls a function that is one system call, while our stack is not mapped. */
 static bool call_kernel(struct allo_tracee_calls *calls, const char *name,
 			const uint64_t arguments[ALLO_CALL_ARGUMENTS], uint64_t *result,
 			struct allo_error *err)
 {
 	uint64_t function = libc_function(calls, name, err), ignored;
 
-	if (!function || !call_with(calls, calls->own_frame, function, arguments, &ignored, err))
+	if (!function || !call_with(calls, calls->first_frame, function, arguments, &ignored, err))
 		return false;
 	*result = calls->result_of_kernel;
 	return true;
@@ -171,8 +175,60 @@ static bool map(struct allo_tracee_calls *calls, uint64_t size, int protection, 
 			 strerror((int)-(int64_t)result));
 }
 
-/* Writes the first frame on the thread's own stack, as the kernel does for a signal handler. */
-static bool begin_on_own_stack(struct allo_tracee_calls *calls, struct allo_error *err)
+/* The lowest address of the main thread's stack; 0 if there is none. */
+static uint64_t find_low_end(struct allo_tracee_memory *memory)
+{
+	struct allo_error ignored = { 0 };
+
+	if (!allo_tracee_memory_list(memory, &ignored))
+		return 0;
+	for (size_t i = 0; i < memory->mappings.len; i++) {
+		if (strcmp(memory->mappings.at[i].path, "[stack]") == 0)
+			return memory->mappings.at[i].start;
+	}
+	return 0;
+}
+
+/* A thread that has been there has left return addresses. */
+static bool is_unused(const struct allo_tracee_memory *memory, uint64_t low, uint64_t sp)
+{
+	static const uint8_t zeros[AREA];
+	uint8_t bytes[AREA];
+
+	return (sp < low || sp >= low + AREA) &&
+	       allo_tracee_read(memory, low, bytes, sizeof(bytes)) &&
+	       memcmp(bytes, zeros, sizeof(bytes)) == 0;
+}
+
+/* The kernel extends this mapping when somebody writes below it. */
+static bool extend(const struct allo_tracee_memory *memory, uint64_t low)
+{
+	const uint8_t zero = 0;
+
+	return !allo_tracee_mapping_of(memory, low) &&
+	       !allo_tracee_mapping_of(memory, low + AREA - 1) &&
+	       allo_tracee_write(memory, low, &zero, sizeof(zero));
+}
+
+/* The end of at least UNUSED bytes of zeros at the low end of the main thread's stack, which that
+ * thread has never reached.  `sp` is the stack pointer of a stopped thread.  0: there are none. */
+static uint64_t find_unused(struct allo_tracee_memory *memory, uint64_t sp)
+{
+	uint64_t low = find_low_end(memory);
+
+	if (!low)
+		return 0;
+	if (!is_unused(memory, low, sp)) {
+		low -= AREA;
+		if (!extend(memory, low) || !is_unused(memory, low, sp))
+			return 0;
+	}
+	return low + UNUSED;
+}
+
+/* Writes the first frame.  It must not be below the thread's stack pointer, where the kernel puts
+ * that of a signal handler: the stack of a coroutine may have no room for it. */
+static bool write_first_frame(struct allo_tracee_calls *calls, struct allo_error *err)
 {
 	uint64_t way_back = allo_call_find_way_back(calls->memory, calls->libc->path);
 
@@ -180,34 +236,60 @@ static bool begin_on_own_stack(struct allo_tracee_calls *calls, struct allo_erro
 		return allo_fail(err, ALLO_IO, ALLO_NOWHERE,
 				 "the C library of process %d has no return from signal handlers",
 				 (int)calls->threads->pid);
-	calls->own_frame = allo_call_frame_write(&calls->state, calls->memory,
-						 calls->state.registers.rsp, way_back);
-	return calls->own_frame != 0 || allo_fail(err, ALLO_IO, ALLO_NOWHERE,
-						  "a thread of process %d has no room on its stack",
-						  (int)calls->threads->pid);
+	ALLO_ASSERT(allo_call_frame_size(&calls->state) <= UNUSED);
+	calls->unused = find_unused(calls->memory, calls->state.registers.rsp);
+	calls->first_frame = calls->unused ? allo_call_frame_write(&calls->state, calls->memory,
+								   calls->unused, way_back)
+					   : 0;
+	if (calls->first_frame)
+		return true;
+	return allo_fail(err, ALLO_IO, ALLO_NOWHERE,
+			 "the main thread of process %d has no room on its stack",
+			 (int)calls->threads->pid);
 }
 
-bool allo_tracee_calls_begin(struct allo_tracee_calls *calls, struct allo_tracee_threads *threads,
-			     const struct allo_tracee_memory *memory,
-			     const struct allo_tracee_module *libc, size_t thread,
-			     struct allo_error *err)
+/* The thread does not need the first frame any more, even if this program is killed now. */
+static void clear_first_frame(struct allo_tracee_calls *calls)
+{
+	static const uint8_t zeros[UNUSED];
+	uint64_t size = allo_call_frame_size(&calls->state);
+
+	/* Zeros: the next search finds the memory unused again, and does not extend the stack. */
+	if (calls->unused)
+		allo_tracee_write_data(calls->memory, calls->unused - size, zeros, size);
+	calls->unused = 0;
+}
+
+/* Writes the frame on our stack, which is mapped now. */
+static bool write_frame(struct allo_tracee_calls *calls, struct allo_error *err)
 {
 	uint8_t code[ALLO_CALL_WAY_SIZE];
 
+	allo_call_way_back(code);
+	calls->frame = allo_call_frame_write(&calls->state, calls->memory, calls->room + ROOM_SIZE,
+					     calls->code);
+	if (!calls->frame || !allo_tracee_write(calls->memory, calls->code, code, sizeof(code)))
+		return allo_fail_errno(err, NULL, "write to the memory of the process");
+	if (!allo_call_change_frame(thread_of(calls), calls->frame))
+		return fail_gone(calls, err);
+	clear_first_frame(calls);
+	return true;
+}
+
+bool allo_tracee_calls_begin(struct allo_tracee_calls *calls, struct allo_tracee_threads *threads,
+			     struct allo_tracee_memory *memory,
+			     const struct allo_tracee_module *libc, size_t thread,
+			     struct allo_error *err)
+{
 	*calls = (struct allo_tracee_calls){
 		.threads = threads, .memory = memory, .libc = libc, .thread = thread
 	};
 	if (!allo_call_state_read(&calls->state, thread_of(calls)))
 		return allo_fail_errno(err, NULL, "read the registers of the process");
-	if (!begin_on_own_stack(calls, err) ||
-	    !map(calls, ROOM_SIZE, PROT_READ | PROT_WRITE, &calls->room, err) ||
-	    !map(calls, CODE_SIZE, PROT_READ | PROT_EXEC, &calls->code, err))
-		return false;
-	allo_call_way_back(code);
-	calls->frame = allo_call_frame_write(&calls->state, memory, calls->room + ROOM_SIZE,
-					     calls->code);
-	return (calls->frame && allo_tracee_write(memory, calls->code, code, sizeof(code))) ||
-	       allo_fail_errno(err, NULL, "write to the memory of the process");
+	return write_first_frame(calls, err) &&
+	       map(calls, ROOM_SIZE, PROT_READ | PROT_WRITE, &calls->room, err) &&
+	       map(calls, CODE_SIZE, PROT_READ | PROT_EXEC, &calls->code, err) &&
+	       write_frame(calls, err);
 }
 
 uint64_t allo_tracee_calls_text(struct allo_tracee_calls *calls, const char *text)
@@ -237,6 +319,7 @@ static void restore(struct allo_tracee_calls *calls)
 
 	calls->state.registers = allo_call_registers_after_signal(&exact);
 	allo_call_state_restore(&calls->state, thread_of(calls));
+	clear_first_frame(calls);
 	calls->has_begun = false;
 	if (allo_tracee_interrupt(calls->threads, calls->thread, RESTORE_MS) &&
 	    allo_registers_read(thread_of(calls), &now) && now.rip == calls->state.registers.rip &&
@@ -246,10 +329,15 @@ static void restore(struct allo_tracee_calls *calls)
 
 void allo_tracee_calls_end(struct allo_tracee_calls *calls)
 {
+	struct allo_error ignored = { 0 };
+
 	if (!calls->has_begun)
 		return;
-	unmap(calls, calls->room, ROOM_SIZE);
-	unmap(calls, calls->code, CODE_SIZE);
+	/* Without a first frame, our memory stays mapped. */
+	if (calls->unused || write_first_frame(calls, &ignored)) {
+		unmap(calls, calls->room, ROOM_SIZE);
+		unmap(calls, calls->code, CODE_SIZE);
+	}
 	if (calls->has_begun)
 		restore(calls);
 }

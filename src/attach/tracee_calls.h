@@ -1,8 +1,9 @@
 /*
  * tracee_calls.h - calls functions of another process, in one of its threads.
  *
- * The calls run on a stack of their own.  The thread finds everything as it was: registers, signal
- * mask, and an interrupted system call, which starts again.  Other threads run meanwhile.
+ * The calls run on a stack of their own; those that map and unmap it, where the stack of the main
+ * thread has never been.  The thread finds everything as it was: registers, signal mask, and an
+ * interrupted system call, which starts again.  Other threads run meanwhile.
  */
 #ifndef ALLO_ATTACH_TRACEE_CALLS_H
 #define ALLO_ATTACH_TRACEE_CALLS_H
@@ -13,12 +14,13 @@
 
 struct allo_tracee_calls {
 	struct allo_tracee_threads *threads;
-	const struct allo_tracee_memory *memory;
+	struct allo_tracee_memory *memory;
 	const struct allo_tracee_module *libc;
 	size_t thread;
 	uint64_t room, code;       /* mapped for the calls: the stack, and the way back */
-	uint64_t own_frame;        /* on the thread's own stack */
-	uint64_t frame;            /* on ours */
+	uint64_t unused;           /* end of unused memory, while a frame is there; 0: none */
+	uint64_t first_frame;      /* there: for calls while ours is not mapped */
+	uint64_t frame;            /* on our stack */
 	uint64_t result_of_kernel; /* of the last system call */
 	bool has_begun;            /* the thread does not run code of the program */
 	struct allo_call_state state;
@@ -26,7 +28,7 @@ struct allo_tracee_calls {
 
 /* Prepares a thread that stands where allo_safe_thread_find() left it. */
 bool allo_tracee_calls_begin(struct allo_tracee_calls *calls, struct allo_tracee_threads *threads,
-			     const struct allo_tracee_memory *memory,
+			     struct allo_tracee_memory *memory,
 			     const struct allo_tracee_module *libc, size_t thread,
 			     struct allo_error *err);
 

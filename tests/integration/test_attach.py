@@ -61,6 +61,12 @@ class AttachTest(WatchTest):
         self.assertEqual(child.wait(HANG), 0, child.stderr.read())
         self.assertRegex(said, r"^fine: [1-9]\d* operations")
 
+    def stack_size(self, pid):
+        """Of the main thread."""
+        line, = [line for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines() if line.endswith("[stack]")]
+        start, end = line.split()[0].split("-")
+        return int(end, 16) - int(start, 16)
+
     def threads(self, pid):
         return len(os.listdir(f"/proc/{pid}/task"))
 
@@ -194,6 +200,20 @@ class Targets(AttachTest):
         self.assertIn("attach", allocator["reason"])
         program.stdin.close()
         self.assertEqual(program.wait(HANG), 0)
+
+    def test_memory_below_a_small_stack_stays_as_it_is(self):
+        """Nor does the stack of the main thread grow with each attaching."""
+        for mode, growth in ("computes", 0), ("waits", 0), ("deep", 64 << 10):
+            with self.subTest(mode):
+                program = self.start(built("small_stack.c"), mode)
+                before = self.stack_size(program.pid)
+                for _ in range(3):
+                    self.watch("attach", program.pid, "--dormant")
+                    self.watch("detach", program.pid)
+                    self.assertLessEqual(self.stack_size(program.pid), before + growth)
+                program.stdin.close()
+                self.assertEqual(program.stdout.read(), "0 bytes have changed\n")
+                self.assertEqual(program.wait(HANG), 0)
 
     def fork_after_attach(self, *options):
         """The paths of the recording and of those of its children."""
