@@ -3,6 +3,7 @@
 #include "capture/debug_log.h"
 #include "capture/file/announce.h"
 #include "capture/file/metadata_stream.h"
+#include "capture/file/recorder.h"
 #include "capture/hooks/built_in_search.h"
 #include "capture/hooks/operators.h"
 #include "capture/hooks/real.h"
@@ -154,6 +155,16 @@ static size_t count_threads(void)
 	       (allo_process && allo_control_thread_is_alive(&allo_process->control.thread));
 }
 
+/* Whether another thread may execute the bytes that change.  A child made by vfork() shares the
+ * memory of its parent, whose threads it does not see. */
+static bool has_others(void)
+{
+	const struct allo_recorder *r = allo_recorder;
+	bool is_shared = r && r->head && r->head->pid != allo_process_number();
+
+	return is_shared || count_threads() != 1;
+}
+
 /* Whether this thread returns to the bytes that change: a signal handler that has interrupted it
  * there may be running. */
 static bool is_in_use(size_t first)
@@ -224,7 +235,7 @@ static enum allo_allocator_state patch_all(void)
 		return ALLO_ALLOCATOR_RECORDED;
 	else if (!allo_patch_seal())
 		state = ALLO_ALLOCATOR_NO_EXEC;
-	else if (count_threads() != 1 || is_in_use(first))
+	else if (has_others() || is_in_use(first))
 		state = ALLO_ALLOCATOR_THREADS;
 	else if (!apply_all(first))
 		state = ALLO_ALLOCATOR_NO_EXEC;

@@ -690,6 +690,37 @@ int run(void)
         self.assertIn("1 allocator of a library or the program was not recorded",
                       self.run_program(ALLO, "verify", "threads.allo").stdout.decode())
 
+    SHARING = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void *wait_here(void *given) { return pause(), given; }
+int main(void)
+{
+	void (*run)(void), *addon = dlopen("./libaddon.so", RTLD_NOW);
+	pthread_t thread;
+	*(void **)&run = dlsym(addon, "run");
+	pthread_create(&thread, 0, wait_here, 0);
+	pid_t child = vfork();
+	if (child == 0) {
+		run();
+		_exit(0);
+	}
+	return waitpid(child, 0, 0) != child;
+}
+"""
+
+    def test_a_child_that_shares_memory_leaves_it_alone(self):
+        """It sees only itself, not the threads of its parent."""
+        self.host(self.file("early.c", self.EARLY))
+        self.file("sharing.c", self.SHARING)
+        self.must("gcc", "-O1", "-w", "sharing.c", "-ldl", "-pthread", "-o", "sharing")
+        done = self.run_program(ALLO, "run", "-f", "-o", "sharing.allo", self.tmp / "sharing")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("mimalloc in ./libaddon.so: several threads ran when it was found", done.stderr.decode())
+
     def test_a_filter_that_forbids_patching_is_obeyed(self):
         host = self.addon("_rjem_")
         if self.run_program(host, "filter", "calls", 10).returncode == 77:
