@@ -109,6 +109,11 @@ static const struct seccomp_data patch_calls[] = {
 	{ .nr = SYS_mprotect, .args = { ANY, ANY, PROT_READ | PROT_WRITE | PROT_EXEC } },
 };
 
+/* Without this, the headers of modules are read in place. */
+static const struct seccomp_data copy_calls[] = {
+	{ .nr = SYS_process_vm_readv, .args = { ANY, ANY, 1, ANY, 1 } },
+};
+
 #define ALLOWS_EACH(filter, calls) allows_each(filter, calls, sizeof(calls) / sizeof(*(calls)))
 
 static bool allows(const struct sock_fprog *filter, struct seccomp_data call)
@@ -177,8 +182,13 @@ static bool enter(const struct sock_fprog *filter)
 		allo_pace_avoid_system_calls();
 	if (allo_built_in_forbid && (!filter || !ALLOWS_EACH(filter, patch_calls)))
 		allo_built_in_forbid();
-	if (allo_is_confined || (filter && ALLOWS_EACH(filter, calls)))
+	if (allo_is_confined)
 		return false;
+	if (filter && ALLOWS_EACH(filter, calls)) {
+		if (!ALLOWS_EACH(filter, copy_calls))
+			allo_modules_avoid_copies();
+		return false;
+	}
 	allo_modules_complete();
 	allo_confined_memory_prepare(MEMORY_SIZE);
 	prepare();

@@ -1,7 +1,6 @@
 /* module_list.c - see module_list.h. */
 #include "capture/stacks/module_list.h"
 #include "capture/stacks/memory_maps.h"
-#include "capture/stacks/program_headers.h"
 #include "capture/stacks/rules.h"
 #include "capture/stacks/stack_bounds.h"
 #include "capture/system.h"
@@ -10,11 +9,14 @@
 #include <link.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/uio.h>
 
 enum {
 	MODULES_MAX = 1024,
 	NAMES_SIZE = 64 << 10, /* bytes for the paths of the start's modules */
 	PAGE = 4096,           /* the smallest page size */
+	PIECE = 32,            /* words that are copied at once */
+	BEGIN = 16,            /* words that are copied for each lookup, with little stack */
 	UNNAMED = UINT32_MAX,
 	FREE_SEARCHES = 64, /* without a result, before there are pauses */
 	PAUSE = 20,         /* times the duration of such a search: it takes 5 % of the time */
@@ -24,7 +26,8 @@ struct entry {
 	uint32_t sequence; /* odd: a writer has it */
 	uint32_t name;     /* offset in `names`, or UNNAMED: it was not there at the start */
 	uint64_t start, end, bias, unwind_header, identity;
-	uint64_t headers; /* a hash of its headers in memory; 0: they are not checked */
+	uint64_t begin;   /* a hash of its ELF header and the first program header in memory */
+	uint64_t headers; /* a hash of all its headers; 0: they are not checked */
 };
 
 /* Not wiped at fork: a child has the modules of its parent. */
@@ -55,6 +58,7 @@ static bool copy_entry(const struct entry *from, struct entry *to)
 	to->bias = load(&from->bias);
 	to->unwind_header = load(&from->unwind_header);
 	to->identity = load(&from->identity);
+	to->begin = load(&from->begin);
 	to->headers = load(&from->headers);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return to->sequence % 2 == 0 &&
@@ -75,6 +79,7 @@ static void write_entry(struct entry *to, uint32_t sequence, const struct entry 
 	store(&to->bias, from->bias);
 	store(&to->unwind_header, from->unwind_header);
 	store(&to->identity, from->identity);
+	store(&to->begin, from->begin);
 	store(&to->headers, from->headers);
 	__atomic_store_n(&to->sequence, sequence + 2, __ATOMIC_RELEASE);
 }
@@ -130,26 +135,93 @@ static void remove_entry(struct entry *entry, const struct entry *copy)
 
 /* Headers. */
 
+static bool avoids_copies;
+
+void allo_module_list_avoid_copies(void)
+{
+	__atomic_store_n(&avoids_copies, true, __ATOMIC_RELAXED);
+}
+
+static long copy_by_kernel(uint64_t from, void *to, size_t size)
+{
+	struct iovec here = { to, size }, there = { (void *)from, size };
+
+	if (__atomic_load_n(&avoids_copies, __ATOMIC_RELAXED))
+		return -EPERM;
+	return allo_syscall(SYS_process_vm_readv, allo_process_number(), (long)&here, 1,
+			    (long)&there, 1, 0);
+}
+
+/* Copies memory that another thread may unmap at any time.  False if some of it is not mapped. */
+static bool copy_memory(uint64_t from, void *to, size_t size)
+{
+	const uint64_t page = ~(uint64_t)(PAGE - 1);
+	long copied = copy_by_kernel(from, to, size);
+
+	if (copied >= 0 || copied == -EFAULT)
+		return copied == (long)size;
+	/* A filter refuses the call, or the kernel does not have it.  Now the memory must not go
+	 * before it is read. */
+	if (!allo_page_is_readable(from & page) || !allo_page_is_readable((from + size - 1) & page))
+		return false;
+	memcpy(to, (const void *)from, size);
+	return true;
+}
+
 static uint64_t mix(uint64_t hash, uint64_t word)
 {
 	hash = (hash ^ word) * 0x9e3779b97f4a7c15;
 	return hash ^ hash >> 29;
 }
 
-/* A hash of the ELF header and the program headers, up to the end of the page; 0: not an ELF file.
- */
-static uint64_t hash_headers(uint64_t start)
+static bool is_elf(const ElfW(Ehdr) * head)
 {
-	const ElfW(Ehdr) *head = (const void *)start;
-	const uint64_t *words = (const void *)start;
+	return memcmp(head->e_ident, ELFMAG, SELFMAG) == 0;
+}
+
+/* A hash of the first words; 0: not an ELF file, or not mapped. */
+static __attribute__((noinline)) uint64_t hash_begin(uint64_t start)
+{
+	union {
+		ElfW(Ehdr) head;
+		uint64_t words[BEGIN];
+	} begin;
+	uint64_t hash = 0;
+
+	if (!copy_memory(start, &begin, sizeof(begin)) || !is_elf(&begin.head))
+		return 0;
+	for (unsigned i = 0; i < BEGIN; i++)
+		hash = mix(hash, begin.words[i]);
+	return hash | 1;
+}
+
+/* A hash of the ELF header and the program headers, up to the end of the page; 0: not an ELF file,
+ * or not mapped. */
+static __attribute__((noinline)) uint64_t hash_headers(uint64_t start)
+{
+	union {
+		ElfW(Ehdr) head;
+		uint64_t words[PIECE];
+	} piece;
 	uint64_t hash = 0, size;
 
-	if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0)
+	if (!copy_memory(start, &piece, sizeof(piece)) || !is_elf(&piece.head))
 		return 0;
-	size = head->e_phoff + head->e_phnum * sizeof(ElfW(Phdr));
-	for (uint64_t i = 0; i < (size < PAGE ? size : PAGE) / sizeof(*words); i++)
-		hash = mix(hash, words[i]);
+	size = piece.head.e_phoff + piece.head.e_phnum * sizeof(ElfW(Phdr));
+	size = size < PAGE ? size : PAGE;
+	for (uint64_t i = 0; i < size / sizeof(*piece.words); i++) {
+		if (i > 0 && i % PIECE == 0 &&
+		    !copy_memory(start + i * sizeof(*piece.words), &piece, sizeof(piece)))
+			return 0;
+		hash = mix(hash, piece.words[i % PIECE]);
+	}
 	return hash | 1;
+}
+
+static void note_headers(struct entry *entry)
+{
+	entry->begin = hash_begin(entry->start);
+	entry->headers = hash_headers(entry->start);
 }
 
 /* In a sandbox the kernel cannot be asked; modules are closed there, but others seldom take their
@@ -157,30 +229,32 @@ static uint64_t hash_headers(uint64_t start)
 static bool is_loaded(const struct entry *entry)
 {
 	return entry->headers == 0 || allo_is_confined ||
-	       (allo_page_is_readable(entry->start) &&
-		hash_headers(entry->start) == entry->headers);
+	       hash_headers(entry->start) == entry->headers;
 }
 
-/* Reads the segments that program headers describe.  False if there are none. */
-static bool take_segments(const struct allo_program_headers *headers, struct entry *entry)
+/* The same for each lookup of an address: it needs one system call, and hardly ever errs, since the
+ * ELF header tells the size of the file. */
+static bool seems_loaded(const struct entry *entry)
 {
-	entry->start = UINT64_MAX;
-	entry->end = 0;
-	entry->bias = headers->bias;
-	entry->unwind_header = 0;
-	for (size_t i = 0; i < headers->count; i++) {
-		uint64_t start = headers->table[i].p_vaddr + headers->bias;
-		uint64_t end = start + headers->table[i].p_memsz;
+	return entry->headers == 0 || allo_is_confined || hash_begin(entry->start) == entry->begin;
+}
 
-		if (headers->table[i].p_type == PT_GNU_EH_FRAME)
-			entry->unwind_header = start;
-		if (headers->table[i].p_type != PT_LOAD)
-			continue;
-		start &= ~(uint64_t)(PAGE - 1);
-		entry->start = start < entry->start ? start : entry->start;
-		entry->end = end > entry->end ? end : entry->end;
-	}
-	return entry->start < entry->end;
+static void begin_segments(struct entry *entry, uint64_t bias)
+{
+	*entry = (struct entry){ .start = UINT64_MAX, .bias = bias, .name = UNNAMED };
+}
+
+static void add_segment(struct entry *entry, const ElfW(Phdr) * part)
+{
+	uint64_t start = part->p_vaddr + entry->bias, end = start + part->p_memsz;
+
+	if (part->p_type == PT_GNU_EH_FRAME)
+		entry->unwind_header = start;
+	if (part->p_type != PT_LOAD)
+		return;
+	start &= ~(uint64_t)(PAGE - 1);
+	entry->start = start < entry->start ? start : entry->start;
+	entry->end = end > entry->end ? end : entry->end;
 }
 
 static bool is_program(const struct entry *entry)
@@ -219,16 +293,16 @@ static uint32_t add_name(const char *name)
 
 static int add_module(struct dl_phdr_info *info, size_t size, void *context)
 {
-	struct allo_program_headers headers = { info->dlpi_phdr, info->dlpi_phnum,
-						info->dlpi_addr };
-	struct entry entry = { 0 };
+	struct entry entry;
 
 	(void)size;
 	(void)context;
-	if (!take_segments(&headers, &entry))
+	begin_segments(&entry, info->dlpi_addr);
+	for (size_t i = 0; i < info->dlpi_phnum; i++)
+		add_segment(&entry, &info->dlpi_phdr[i]);
+	if (entry.start >= entry.end)
 		return 0;
-	if (allo_page_is_readable(entry.start))
-		entry.headers = hash_headers(entry.start);
+	note_headers(&entry);
 	entry.identity = mix(entry.headers, entry.start);
 	entry.name = add_name(info->dlpi_name);
 	add_entry(&entry);
@@ -247,38 +321,86 @@ struct search {
 	struct allo_maps_line head; /* the last mapping of the start of a file */
 	uint64_t end;               /* of the mappings that follow it without a gap */
 	struct entry found;
-	bool is_found;
+	bool has_head; /* it is that of the address */
 };
 
-static bool has_code_at(const struct allo_program_headers *headers, uint64_t address)
+static bool has_code_at(const ElfW(Phdr) * part, uint64_t bias, uint64_t address)
 {
-	for (size_t i = 0; i < headers->count; i++) {
-		const ElfW(Phdr) *part = &headers->table[i];
-		uint64_t start = part->p_vaddr + headers->bias;
+	uint64_t start = part->p_vaddr + bias;
 
-		if (part->p_type == PT_LOAD && part->p_flags & PF_X &&
-		    address >= (start & ~(uint64_t)(PAGE - 1)) &&
-		    address < ((start + part->p_memsz + PAGE - 1) & ~(uint64_t)(PAGE - 1)))
+	return part->p_type == PT_LOAD && part->p_flags & PF_X &&
+	       address >= (start & ~(uint64_t)(PAGE - 1)) &&
+	       address < ((start + part->p_memsz + PAGE - 1) & ~(uint64_t)(PAGE - 1));
+}
+
+/* The program headers of a mapping. */
+struct table {
+	uint64_t start;
+	size_t count;
+};
+
+static bool copy_part(const struct table *table, size_t part, ElfW(Phdr) * copy)
+{
+	return copy_memory(table->start + part * sizeof(*copy), copy, sizeof(*copy));
+}
+
+static __attribute__((noinline)) bool find_table(const struct allo_maps_line *head,
+						 struct table *table)
+{
+	uint64_t size = head->end - head->start;
+	ElfW(Ehdr) copy;
+
+	if (!copy_memory(head->start, &copy, sizeof(copy)) || !is_elf(&copy) ||
+	    copy.e_phoff > size || copy.e_phnum > (size - copy.e_phoff) / sizeof(ElfW(Phdr)))
+		return false;
+	*table = (struct table){ head->start + copy.e_phoff, copy.e_phnum };
+	return true;
+}
+
+static bool find_bias(const struct table *table, uint64_t start, uint64_t *bias)
+{
+	ElfW(Phdr) part;
+
+	for (size_t i = 0; i < table->count && copy_part(table, i, &part); i++) {
+		if (part.p_type == PT_LOAD) {
+			*bias = start + part.p_offset - part.p_vaddr;
 			return true;
+		}
 	}
 	return false;
 }
 
-/* The module that begins with a mapping; false if it is not one, or has no code at `address`. */
+/* Reads the segments of the module that begins with a mapping; false if it is not one, or has no
+ * code at `address`. */
+static bool take_segments(const struct allo_maps_line *head, uint64_t address, struct entry *entry)
+{
+	bool has_code = false;
+	struct table table;
+	ElfW(Phdr) part;
+	uint64_t bias;
+
+	if (!find_table(head, &table) || !find_bias(&table, head->start, &bias))
+		return false;
+	begin_segments(entry, bias);
+	for (size_t i = 0; i < table.count; i++) {
+		if (!copy_part(&table, i, &part))
+			return false;
+		add_segment(entry, &part);
+		has_code |= has_code_at(&part, bias, address);
+	}
+	return entry->start < entry->end && entry->start == head->start && has_code;
+}
+
+/* The module may go meanwhile, and another one take its place: then the hash changes. */
 static bool take_head(const struct allo_maps_line *head, uint64_t address, struct entry *entry)
 {
-	struct allo_program_headers headers;
+	uint64_t headers = hash_headers(head->start);
 
-	if (!allo_page_is_readable(head->start) ||
-	    !allo_program_headers_at((const uint8_t *)head->start, head->end - head->start,
-				     &headers) ||
-	    !take_segments(&headers, entry) || entry->start != head->start ||
-	    !has_code_at(&headers, address))
+	if (headers == 0 || !take_segments(head, address, entry))
 		return false;
-	entry->name = UNNAMED;
-	entry->headers = hash_headers(head->start);
-	entry->identity = mix(entry->headers, head->file);
-	return true;
+	note_headers(entry);
+	entry->identity = mix(headers, head->file);
+	return entry->headers == headers;
 }
 
 /* Memory without a file may be code whose pages were replaced, as by Node's --use-largepages. */
@@ -307,9 +429,7 @@ static void search_address(struct allo_memory_maps *maps, void *context)
 		note_mapping(search, &mapping);
 		if (search->address >= mapping.end)
 			continue;
-		search->is_found = search->address >= mapping.start &&
-				   may_belong(search, &mapping) &&
-				   take_head(&search->head, search->address, &search->found);
+		search->has_head = search->address >= mapping.start && may_belong(search, &mapping);
 		return;
 	}
 }
@@ -350,7 +470,9 @@ static __attribute__((noinline)) bool search_module(uint64_t address, struct ent
 	begin_ns = allo_monotonic_ns();
 	if (!may_search(begin_ns))
 		return false;
-	if (!allo_memory_maps_read(search_address, &search) || !search.is_found) {
+	/* The headers are read when the lines of the map have left the stack. */
+	if (!allo_memory_maps_read(search_address, &search) || !search.has_head ||
+	    !take_head(&search.head, address, &search.found)) {
 		note_useless(begin_ns);
 		return false;
 	}
@@ -366,7 +488,7 @@ bool allo_module_list_find(uint64_t address, struct allo_code_module *module)
 {
 	struct entry found, *entry = find_entry(address, &found);
 
-	if (entry && !is_loaded(&found)) {
+	if (entry && !seems_loaded(&found)) {
 		remove_entry(entry, &found);
 		entry = NULL;
 	}

@@ -6,8 +6,8 @@
  * that runs before it returns is found.
  *
  * A module may go without notice: libc unloads its own by an internal function.  So a module counts
- * as loaded only while its headers in memory are those that were found.  Reading them is safe,
- * since the kernel is asked first.
+ * as loaded only while its headers in memory are those that were found.  The kernel copies them:
+ * another thread may unload the module meanwhile.
  *
  * Entries are read without a lock.  A writer claims a single entry by its sequence number; if
  * another writer has it, the module is not kept and will be looked up again.
@@ -31,5 +31,8 @@ void allo_module_list_check(void);
 
 /* Adds all modules that are loaded. */
 void allo_module_list_complete(void);
+
+/* From now on, headers are read in place. */
+void allo_module_list_avoid_copies(void);
 
 #endif

@@ -118,3 +118,8 @@ void allo_modules_complete(void)
 	if (!find_object)
 		allo_module_list_complete();
 }
+
+void allo_modules_avoid_copies(void)
+{
+	allo_module_list_avoid_copies();
+}

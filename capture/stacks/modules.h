@@ -43,4 +43,8 @@ void allo_modules_closed(void);
 /* Finds all modules before the process enters a sandbox, where the list cannot find more. */
 void allo_modules_complete(void);
 
+/* Before the process enters a sandbox that forbids the list to copy headers by process_vm_readv().
+ * It reads them in place then, which is safe while no other thread unloads the module. */
+void allo_modules_avoid_copies(void);
+
 #endif

@@ -1,18 +1,18 @@
 """Programs in a seccomp sandbox that kills them at unexpected system calls."""
 import signal
 
-from allotest import ALLO
+from allotest import ALLO, ENVIRONMENT
 from recordings import CaptureTest, built
 
 EVENTS = 200000  # of the program after it has entered the sandbox
 
 
 class Sandbox(CaptureTest):
-    def check(self, *words, status=0, options=()):
+    def check(self, *words, status=0, options=(), env=ENVIRONMENT):
         """Runs the program; returns what `allo run` says and the summary of the recording."""
         program = built("sandboxed.c")
         self.assertEqual(self.must(program, *words), "done\n")
-        done = self.run_program(ALLO, "run", "-o", "found.allo", "-f", *options, "--", program, *words)
+        done = self.run_program(ALLO, "run", "-o", "found.allo", "-f", *options, "--", program, *words, env=env)
         self.assertEqual((done.returncode, done.stdout), (0, b"done\n"), done.stderr)
         self.assertEqual(self.run_program(ALLO, "verify", "found.allo").returncode, status)
         return done.stderr.decode(), self.allo_json("summary", self.tmp / "found.allo")
@@ -48,6 +48,10 @@ class Sandbox(CaptureTest):
         """The recording exceeds the space that would be reserved otherwise: its children are recorded, too."""
         _, summary = self.check("loose")
         self.assertEqual(summary["events"], EVENTS + 2)
+
+    def test_the_list_of_modules_does_without_copies(self):
+        _, summary = self.check("uncopied", env={**ENVIRONMENT, "ALLO_MODULES": "list"})
+        self.assertEqual((summary["events"], summary["dropped_events"]), (EVENTS + 2, 0))
 
 
 class Unnoticed(CaptureTest):

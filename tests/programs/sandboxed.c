@@ -2,6 +2,7 @@
  * sandboxed.c - allocates in a seccomp sandbox that kills it at an unexpected system call.
  *
  * sandboxed prctl|syscall|strict|loose [EVENTS]   the way in which it enters the sandbox
+ * sandboxed uncopied [EVENTS]                     forbids only to copy memory of processes
  * sandboxed unseen|refusing [EVENTS]              by a system call of its own; the second filter
  *                                                 refuses other calls with EPERM
  * sandboxed thread                                a thread starts in the sandbox
@@ -55,11 +56,11 @@ static void make_filter(unsigned otherwise)
 }
 
 /* Allows all calls but one. */
-static void make_loose_filter(void)
+static void make_loose_filter(unsigned call)
 {
 	add((struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
 					 offsetof(struct seccomp_data, nr)));
-	add((struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ptrace, 0, 1));
+	add((struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1));
 	add((struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS));
 	add((struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
 }
@@ -91,7 +92,9 @@ static void enter(const char *how)
 	bool is_refusing = strcmp(how, "refusing") == 0;
 
 	if (strcmp(how, "loose") == 0)
-		make_loose_filter();
+		make_loose_filter(SYS_ptrace);
+	else if (strcmp(how, "uncopied") == 0)
+		make_loose_filter(SYS_process_vm_readv);
 	else
 		make_filter(is_refusing ? SECCOMP_RET_ERRNO | EPERM : SECCOMP_RET_KILL_PROCESS);
 	must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "no new privileges");
@@ -146,7 +149,7 @@ int main(int argc, char **argv)
 {
 	static const char done[] = "done\n";
 
-	must(argc > 1, "sandboxed prctl|syscall|strict|loose|unseen|refusing|thread|fork [EVENTS]");
+	must(argc > 1, "sandboxed WAY [EVENTS]");
 	/* The strict mode forbids a growing heap. */
 	mallopt(M_TRIM_THRESHOLD, 1 << 30);
 	free(held(malloc(64 << 10)));

@@ -4,14 +4,23 @@
 #include "capture/stacks/modules.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <limits.h>
 #include <link.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define LIBRARY "libBrokenLocale.so.1" /* a small one of glibc */
 
-enum { PAGE = 4096 };
+enum { PAGE = 4096, LOOKS = 300000 };
 
 static int use_list(void **state)
 {
@@ -112,6 +121,108 @@ static void a_library_is_found_after_dlopen_and_not_after_dlclose(void **state)
 	assert_false(allo_module_find(function, &again));
 }
 
+static atomic_bool is_over;
+
+/* As dlclose() and dlopen() of another thread do it with a whole library. */
+static void *hide_and_show(void *page)
+{
+	while (!is_over) {
+		mprotect(page, PAGE, PROT_NONE);
+		mprotect(page, PAGE, PROT_READ);
+	}
+	return NULL;
+}
+
+static void headers_may_go_while_they_are_read(void **state)
+{
+	struct allo_code_module module;
+	pthread_t thread;
+	void *library;
+
+	(void)state;
+	assert_true(allo_module_find(open_library(&library), &module));
+	is_over = false;
+	assert_int_equal(pthread_create(&thread, NULL, hide_and_show, (void *)module.start), 0);
+	for (int i = 0; i < LOOKS; i++)
+		allo_module_is_loaded(module.start, module.identity);
+	is_over = true;
+	pthread_join(thread, NULL);
+	assert_true(allo_module_is_loaded(module.start, module.identity));
+	dlclose(library);
+}
+
+/* The same while the module is looked up for the first time. */
+static void headers_may_go_while_a_module_is_found(void **state)
+{
+	struct allo_code_module module;
+	pthread_t thread;
+	uint64_t function;
+	void *library;
+
+	(void)state;
+	function = open_library(&library);
+	assert_true(allo_module_find(function, &module));
+	is_over = false;
+	assert_int_equal(pthread_create(&thread, NULL, hide_and_show, (void *)module.start), 0);
+	for (int i = 0; i < LOOKS / 100; i++) {
+		allo_modules_closed();
+		if (allo_module_find(function, &module))
+			assert_in_range(function, module.start, module.end - 1);
+	}
+	is_over = true;
+	pthread_join(thread, NULL);
+	dlclose(library);
+}
+
+/* Refuses the call by which the headers are copied. */
+static bool refuse_copies(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = { sizeof(code) / sizeof(*code), code };
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+/* 0 if libraries come and go as ever; 2 if there are no filters here. */
+static int use_without_copies(void)
+{
+	struct allo_code_module module, again;
+	uint64_t function;
+	void *library;
+
+	if (!refuse_copies())
+		return 2;
+	function = open_library(&library);
+	if (!allo_module_find(function, &module) ||
+	    !allo_module_is_loaded(module.start, module.identity))
+		return 1;
+	dlclose(library);
+	return allo_module_is_loaded(module.start, module.identity) ||
+	       allo_module_find(function, &again);
+}
+
+static void a_filter_may_refuse_copies(void **state)
+{
+	int status;
+	pid_t child;
+
+	(void)state;
+	child = fork();
+	if (child == 0)
+		_exit(use_without_copies());
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 2)
+		skip();
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 static void generated_code_is_in_no_module(void **state)
 {
 	struct allo_code_module module;
@@ -142,6 +253,9 @@ int main(void)
 		cmocka_unit_test(modules_are_those_of_the_dynamic_linker),
 		cmocka_unit_test(a_module_has_the_path_that_it_was_loaded_from),
 		cmocka_unit_test(a_library_is_found_after_dlopen_and_not_after_dlclose),
+		cmocka_unit_test(a_filter_may_refuse_copies),
+		cmocka_unit_test(headers_may_go_while_they_are_read),
+		cmocka_unit_test(headers_may_go_while_a_module_is_found),
 		cmocka_unit_test(generated_code_is_in_no_module),
 		cmocka_unit_test(data_are_in_no_module_that_has_no_code_there),
 	};
