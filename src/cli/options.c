@@ -73,16 +73,38 @@ static size_t distance(const char *a, const char *b)
 	return row[a_len % 3][b_len];
 }
 
+/* The number of equal characters at the start. */
+static size_t common_beginning(const char *a, const char *b)
+{
+	size_t len = 0;
+
+	while (a[len] != '\0' && a[len] == b[len])
+		len++;
+	return len;
+}
+
+/* A candidate that begins with the word comes first, then one with fewer edits, then one with a
+ * longer common beginning: people rarely err in the first letters. */
 const char *allo_nearest(const char *word, const char *const *candidates)
 {
+	enum { PREFIX_LEAST = 3 }; /* fewer letters begin too many names */
 	const char *best = NULL;
-	size_t best_distance = strlen(word) / 3 + 1; /* others are too different */
+	size_t len = strlen(word), best_distance = len / 3 + 1; /* others are too different */
+	size_t best_common = 0;
+	bool best_is_prefix = false;
 
 	for (; *candidates; candidates++) {
-		size_t d = distance(word, *candidates);
+		size_t common = common_beginning(word, *candidates);
+		bool is_prefix = len >= PREFIX_LEAST && common == len;
+		size_t d = is_prefix ? strlen(*candidates) - len : distance(word, *candidates);
 
-		if (d < best_distance) {
+		if (is_prefix != best_is_prefix
+			    ? is_prefix
+			    : d < best_distance ||
+				      (best && d == best_distance && common > best_common)) {
+			best_is_prefix = is_prefix;
 			best_distance = d;
+			best_common = common;
 			best = *candidates;
 		}
 	}

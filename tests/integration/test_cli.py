@@ -111,10 +111,18 @@ class Options(Test):
         for arguments, meant in ((["tpo"], "allo top"), (["help", "convrt"], "allo convert"),
                                  (["top", "--foucs", "x", HEAP], "--focus"),
                                  (["top", "--by", "fuction", HEAP], "function"),
-                                 (["tree", "--dhat", "--sort", "short-live", HEAP], "short-lived")):
+                                 (["tree", "--dhat", "--sort", "short-live", HEAP], "short-lived"),
+                                 (["summ"], "allo summary"),
+                                 # Not --max-peak, which is as many edits away.
+                                 (["budget", "--max-leak", "0", HEAP], "--max-leaks"),
+                                 (["budget", "--max-leka", "0", HEAP], "--max-leaks"),
+                                 (["budget", "--max-b", "0", HEAP], "--max-blocks"),
+                                 (["timeline", "--stpes", "3", HEAP], "--steps")):
             done = self.run_program(ALLO, *arguments)
             self.assertEqual((done.returncode, done.stdout), (2, b""), arguments)
             self.assertIn(f"  hint: did you mean '{meant}'?\n", done.stderr.decode())
+        done = self.run_program(ALLO, "run", "--max-leak", "20K", "true")
+        self.assertIn("did you mean '--max-leaks'?", done.stderr.decode())
         self.assertIn("no command 'frobnicate'", self.allo_fails("frobnicate", status=2))
         self.assertIn("unknown option '--frobnicate'", self.allo_fails("--frobnicate", status=2))
         self.assertIn("unknown option '-z'", self.allo_fails("top", "-z", HEAP, status=2))
