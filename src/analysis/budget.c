@@ -57,9 +57,12 @@ static bool is_of_leaks(const struct allo_budget_limit *limit, const struct allo
 
 /* Sums. */
 
+/* Sets *matches_nothing if the limit has a pattern that no stack matches. */
 static bool sum_up(const struct allo_budget_limit *limit, const struct allo_profile *profile,
-		   size_t metric, allo_sum *sum, struct allo_error *err)
+		   size_t metric, allo_sum *sum, bool *matches_nothing, struct allo_error *err)
 {
+	bool matches = false;
+
 	ALLO_DEFER(allo_free_pointer) bool *stacks = NULL;
 
 	*sum = 0;
@@ -72,6 +75,9 @@ static bool sum_up(const struct allo_budget_limit *limit, const struct allo_prof
 		return allo_fail_memory(err);
 	if (!allo_pattern_match_stacks(limit->pattern, profile, stacks, err))
 		return false;
+	for (size_t i = 1; i < profile->stacks.len && !matches; i++)
+		matches = stacks[i];
+	*matches_nothing |= !matches;
 	for (size_t i = 0; i < allo_profile_sample_count(profile); i++) {
 		if (stacks[profile->sample_stacks.at[i]])
 			*sum += allo_value_of(&profile->metrics.at[metric],
@@ -100,6 +106,7 @@ static bool judge(struct allo_verdicts *verdicts, struct allo_verdict *verdict,
 	const struct allo_budget_limit *limit = verdict->limit;
 	struct allo_text name = allo_profile_text(profile, profile->metrics.at[metric].name);
 	struct allo_text unit = allo_profile_text(profile, profile->metrics.at[metric].unit);
+	bool of_base = false;
 	size_t base_metric;
 
 	verdict->meaning = profile->metrics.at[metric].meaning;
@@ -107,9 +114,10 @@ static bool judge(struct allo_verdicts *verdicts, struct allo_verdict *verdict,
 	verdict->unit = allo_arena_copy(&verdicts->arena, unit.data, unit.len);
 	if (!verdict->metric || !verdict->unit)
 		return allo_fail_memory(err);
-	if (!sum_up(limit, profile, metric, &verdict->now, err) ||
-	    (limit->is_growth && (!find_metric(limit, base, &base_metric, err) ||
-				  !sum_up(limit, base, base_metric, &verdict->before, err))))
+	if (!sum_up(limit, profile, metric, &verdict->now, &verdict->matches_nothing, err) ||
+	    (limit->is_growth &&
+	     (!find_metric(limit, base, &base_metric, err) ||
+	      !sum_up(limit, base, base_metric, &verdict->before, &of_base, err))))
 		return false;
 	verdict->is_kept = is_kept(verdict);
 	verdicts->exceeded += !verdict->is_kept;

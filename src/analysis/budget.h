@@ -45,6 +45,9 @@ bool allo_limits_need_baseline(const struct allo_limits *limits);
 struct allo_verdict {
 	const struct allo_budget_limit *limit;
 	bool is_kept;
+	bool matches_nothing; /* the limit has a pattern that no stack of the profile matches */
+	const char
+		*nearest; /* then a function with a similar name, set by the caller; NULL: none */
 	enum allo_meaning meaning;
 	const char *metric, *unit;
 	allo_sum now, before; /* `before` only for a limit on growth */

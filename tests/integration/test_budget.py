@@ -38,6 +38,22 @@ class Budget(Test):
         self.budget("--limit", f"alloc_blocks in fn:make_node <= {blocks}", HEAP)
         self.budget("--limit", f"alloc_blocks in fn:make_node <= {blocks - 1}", HEAP, status=3)
 
+    def test_a_pattern_that_matches_nothing_is_told(self):
+        """Else a renamed function would disable its limit."""
+        for pattern, nearest in (("fn:make_ndoe", "make_node"), ("=make_nod", "make_node"), ("fn:quite_another", None),
+                                 ("/nothing$/", None), ("file:make_nod", None)):
+            name = f"leaks in {pattern}"
+            done = self.run_program(ALLO, "budget", "--limit", f"{name} <= 1K", HEAP)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            meant = f": did you mean '{nearest}'?" if nearest else ""
+            self.assertEqual(done.stderr.decode(), f"note: nothing in {HEAP} matches '{pattern}', so '{name}' checks nothing{meant}\n")
+            limit = json.loads(self.budget("-q", "--json", "--limit", f"{name} <= 1K", HEAP))["limits"][0]
+            self.assertEqual((limit["ok"], limit["matches_nothing"], limit.get("nearest")), (True, True, nearest))
+        # A function that frees all it allocates matches, though its leaks are 0.
+        done = self.run_program(ALLO, "budget", "--json", "--limit", "leaks in fn:make_node <= 1G", "--limit", "peak <= 1G", HEAP)
+        self.assertEqual(done.stderr, b"")
+        self.assertEqual([limit.get("matches_nothing") for limit in json.loads(done.stdout)["limits"]], [False, None])
+
     def test_a_file_of_limits(self):
         limits = self.file("budget.txt", "# for the demo\n\npeak <= 2MiB\nleaks <= 0\nblocks <= 1e6\n"
                                          "alloc_bytes in nothing <= 0\n")

@@ -7,6 +7,8 @@
 #include "cli/show/report_output.h"
 #include "cli/show/verdict_files.h"
 #include "cli/source_root.h"
+#include "profile/short_name.h"
+#include "report/messages.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -310,6 +312,81 @@ static bool read_side(const struct budget *opt, char **files, struct allo_profil
 	return true;
 }
 
+/* Limits whose pattern matches nothing. */
+
+typedef ALLO_VEC(const char *) name_list;
+
+/* Adds the short names of all functions, and their last parts: place_order of shop::place_order. */
+static bool add_names(const struct allo_profile *profile, bool has_parts, struct allo_arena *arena,
+		      name_list *names, struct allo_error *err)
+{
+	ALLO_DEFER(allo_name_buffer_done) struct allo_name_buffer buffer = { 0 };
+
+	for (size_t i = 1; i < profile->functions.len && !allo_failed(err); i++) {
+		struct allo_text name = allo_profile_text(profile, profile->functions.at[i].name);
+		struct allo_text brief = allo_short_name(name, ALLO_NAME_BRIEF, &buffer);
+		const char *copy = allo_arena_copy(arena, brief.data, brief.len), *part;
+
+		if (!copy)
+			return allo_fail_memory(err);
+		allo_vec_add(names, copy, err);
+		part = strrchr(copy, ':');
+		if (has_parts && part && allo_vec_add(names, part, err))
+			names->at[names->len - 1]++;
+	}
+	return !allo_failed(err);
+}
+
+/* The function that a pattern probably means; NULL: none.  A regular expression has no name, a file
+ * or module is no function. */
+static bool find_nearest(struct result *result, const struct allo_profile *profile,
+			 struct allo_verdict *verdict, struct allo_error *err)
+{
+	const char *pattern = verdict->limit->pattern, *end = NULL;
+	name_list names = { 0 };
+	bool is_whole;
+
+	if (strncmp(pattern, "file:", 5) == 0 || strncmp(pattern, "mod:", 4) == 0)
+		return true;
+	pattern += strncmp(pattern, "fn:", 3) == 0 ? 3 : 0;
+	is_whole = pattern[0] == '=';
+	pattern += is_whole;
+	if (pattern[0] != '/' &&
+	    add_names(profile, !is_whole, &result->verdicts.arena, &names, err) &&
+	    allo_vec_add(&names, end, err))
+		verdict->nearest = allo_nearest(pattern, names.at);
+	allo_vec_done(&names);
+	return !allo_failed(err);
+}
+
+static bool find_all_nearest(struct result *result, const struct allo_profile *profile,
+			     struct allo_error *err)
+{
+	for (size_t i = 0; i < result->verdicts.list.len; i++) {
+		struct allo_verdict *verdict = &result->verdicts.list.at[i];
+
+		if (verdict->matches_nothing && !find_nearest(result, profile, verdict, err))
+			return false;
+	}
+	return true;
+}
+
+/* Such a limit is always kept: after a function is renamed it checks nothing. */
+static void tell_unmatched(const struct result *result)
+{
+	for (size_t i = 0; i < result->verdicts.list.len; i++) {
+		const struct allo_verdict *verdict = &result->verdicts.list.at[i];
+
+		if (!verdict->matches_nothing)
+			continue;
+		allo_say_note("nothing in %s matches '%s', so '%s' checks nothing%s%s%s",
+			      result->judgement.name, verdict->limit->pattern, verdict->limit->name,
+			      verdict->nearest ? ": did you mean '" : "",
+			      verdict->nearest ? verdict->nearest : "",
+			      verdict->nearest ? "'?" : "");
+	}
+}
+
 static bool check(struct result *result, struct allo_error *err)
 {
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
@@ -330,8 +407,8 @@ static bool check(struct result *result, struct allo_error *err)
 	return add_growth(opt, &profile, &result->limits, err) &&
 	       allo_budget_check(&result->verdicts, &result->limits, &result->suppressions,
 				 &attribution, &profile, opt->baseline ? &base : NULL, err) &&
-	       write_files(result, err) && print(result, &profile.notes, err) &&
-	       annotate(result, err);
+	       find_all_nearest(result, &profile, err) && write_files(result, err) &&
+	       print(result, &profile.notes, err) && annotate(result, err);
 }
 
 /* The report shows one file: of several, or of a directory, the sum has no time axis. */
@@ -374,8 +451,10 @@ static bool run_budget(const void *options_given, char **files, struct allo_erro
 	    !allo_read_suppressions(&result.suppressions, &opt->suppressions, err) ||
 	    !check(&result, err) || !write_report(opt, files, err))
 		return false;
-	if (!opt->common.quiet)
+	if (!opt->common.quiet) {
+		tell_unmatched(&result);
 		allo_tell_unused_suppressions(&result.suppressions);
+	}
 	if (result.verdicts.exceeded > 0)
 		return allo_fail(err, ALLO_UNMET, ALLO_NOWHERE, "a limit is exceeded");
 	return allo_gate_check(result.judgement.is_complete, result.judgement.name, err);

@@ -170,6 +170,10 @@ static void add_fields(struct allo_report *report, const struct allo_verdict *ve
 	allo_report_field_string(report, "unit", verdict->unit);
 	if (limit->pattern)
 		allo_report_field_text(report, "pattern", allo_text_of(limit->pattern));
+	if (limit->pattern)
+		allo_report_field_bool(report, "matches_nothing", verdict->matches_nothing);
+	if (verdict->nearest)
+		allo_report_field_text(report, "nearest", allo_text_of(verdict->nearest));
 	allo_report_field_bool(report, "ok", verdict->is_kept);
 	allo_report_field_sum(report, "measured", verdict->now);
 	if (verdict->runtime != 0)
