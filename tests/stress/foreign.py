@@ -335,7 +335,7 @@ class Server(Program):
 
 class Redis(Server):
     def talk(self, port, _):
-        done = subprocess.run(["redis-benchmark", "-p", str(port), "-n", "5000", "-c", "20", "-d", "100", "-r", "1000",
+        done = subprocess.run(["redis-benchmark", "-p", str(port), "-n", "5000", "-c", "20", "-d", "100", "-r", "100",
                                "-t", "set,get,lpush,lpop,sadd,hset,zadd", "-q"], capture_output=True, timeout=self.seconds)
         if done.returncode:
             raise Wrong(f"redis-benchmark: {text(done.stderr)}")
