@@ -3,8 +3,10 @@
 
 #include "base/assert.h"
 #include "base/defer.h"
+#include "base/units.h"
 #include "engine/rows.h"
 #include "engine/window_heap.h"
+#include "replay/events/event_stream.h"
 #include "replay/recording/recording_stacks.h"
 #include "telemetry/monotonic_clock.h"
 #include "view/log/change_log.h"
@@ -169,7 +171,7 @@ bool allo_source_open_recording(struct allo_source *source, const char *path,
 {
 	init(source, path, options);
 	if (open_input(source, err) && open_recording(source, err))
-		return true;
+		return allo_source_check_events(source, err);
 	if (err->code == ALLO_FORMAT)
 		allo_hint(err, "only recordings have %s; 'allo run PROGRAM' makes one", needed);
 	return false;
@@ -183,6 +185,53 @@ void allo_source_close(struct allo_source *source)
 	if (source->is_fetched)
 		close(source->fetched);
 	allo_demangler_done(&source->demangler);
+}
+
+/* Truncated recordings. */
+
+static bool has_events(struct allo_recording *recording)
+{
+	ALLO_DEFER(allo_events_close) struct allo_events events = { 0 };
+	const struct allo_gaps gaps = recording->gaps;
+	const uint64_t loaded = recording->loaded;
+	struct allo_error failure = { 0 };
+	struct allo_event_span span;
+	bool has;
+
+	if (recording->earlier)
+		return true;
+	/* The request that follows meets a failure again, and reports it. */
+	has = (allo_events_open(&events, recording, &failure) &&
+	       allo_events_next(&events, &span, &failure)) ||
+	      allo_failed(&failure);
+	/* Reading counts gaps, and the request that follows counts them again. */
+	recording->gaps = gaps;
+	recording->loaded = loaded;
+	return has;
+}
+
+static bool fail_no_event(const struct allo_source *source, struct allo_error *err)
+{
+	const struct allo_recording *recording = &source->recording;
+	const struct allo_pos pos = { .file = source->path };
+	char size[ALLO_NUMBER_SIZE];
+
+	/* No recording has its length in its head. */
+	if (recording->is_packed && !recording->gaps.has_no_trailer)
+		allo_fail(err, ALLO_FORMAT, pos,
+			  "was packed from a truncated recording: no event can be read");
+	else
+		allo_fail(err, ALLO_FORMAT, pos,
+			  "the file ends after %s bytes: no event can be read",
+			  allo_format_count(recording->size, size));
+	return allo_hint(err, "record the program again; 'allo verify' lists what is missing");
+}
+
+bool allo_source_check_events(struct allo_source *source, struct allo_error *err)
+{
+	return !source->is_recording || !source->recording.gaps.is_cut ||
+	       source->options.view.of_running || has_events(&source->recording) ||
+	       fail_no_event(source, err);
 }
 
 /* Names. */
@@ -361,7 +410,8 @@ bool allo_source_profile(struct allo_source *source, const struct allo_profile_r
 
 	if (!request)
 		request = &defaults;
-	ok = (source->is_recording ? profile_of_recording : profile_of_file)(source, request,
+	ok = (request->describes || allo_source_check_events(source, err)) &&
+	     (source->is_recording ? profile_of_recording : profile_of_file)(source, request,
 									     profile, err);
 	allo_source_end_progress(source);
 	if (ok && source->options.view.of_running)
@@ -399,7 +449,8 @@ bool allo_source_events(struct allo_source *source, allo_take_events *take, void
 	struct allo_event_span span;
 	bool is_inside;
 
-	if (!allo_window_open(&events, &source->recording, &source->replay.window, err))
+	if (!allo_source_check_events(source, err) ||
+	    !allo_window_open(&events, &source->recording, &source->replay.window, err))
 		return false;
 	while (allo_window_next(&events, &span, &is_inside, err)) {
 		if (is_inside && !take(context, &span, err))
@@ -416,6 +467,8 @@ bool allo_source_block_rows(struct allo_source *source, allo_take_rows *take, vo
 	struct allo_instant instant;
 	bool ok;
 
+	if (!allo_source_check_events(source, err))
+		return false;
 	if (at == ALLO_AT_NONE || at == ALLO_AT_CHANGE)
 		ok = allo_block_rows(&source->recording, window, take, context, err);
 	else
@@ -429,11 +482,17 @@ bool allo_source_block_rows(struct allo_source *source, allo_take_rows *take, vo
 void allo_source_note_gaps(const struct allo_source *source)
 {
 	const struct allo_gaps *gaps = &source->recording.gaps;
+	char size[ALLO_NUMBER_SIZE];
 
-	if (source->is_recording &&
-	    (gaps->is_cut || gaps->missing_pages || gaps->missing_streams || gaps->damaged_pages ||
-	     gaps->unread_pages || gaps->dropped_events ||
-	     allo_end_is_early(source->recording.head.end)))
+	if (!source->is_recording)
+		return;
+	if (gaps->is_cut && (!source->recording.is_packed || gaps->has_no_trailer))
+		allo_host_note(source->options.host,
+			       "%s is truncated: the numbers are those of its first %s bytes",
+			       source->path, allo_format_count(source->recording.size, size));
+	else if (gaps->is_cut || gaps->missing_pages || gaps->missing_streams ||
+		 gaps->damaged_pages || gaps->unread_pages || gaps->dropped_events ||
+		 allo_end_is_early(source->recording.head.end))
 		allo_host_note(source->options.host,
 			       "some events are missing; 'allo verify' lists them");
 }

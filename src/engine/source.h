@@ -111,6 +111,7 @@ struct allo_profile_request {
 	bool wants_changes;
 	bool wants_times; /* individual samples of a trace, ordered by time within a thread */
 	bool no_names;    /* skip symbolisation */
+	bool describes;   /* the file, not its numbers: they may be missing */
 	bool checks_all;  /* read all events and the index, whatever a cache or the index knows */
 	const struct allo_drain *drain; /* takes the samples in portions; may be NULL */
 	struct allo_symbols *symbols;   /* receives the state of each module's symbols; or NULL */
@@ -159,6 +160,10 @@ bool allo_source_events(struct allo_source *source, allo_take_events *take, void
 /* The recording's rows (replay/block_rows.h) of the view: of a range, or of an instant. */
 bool allo_source_block_rows(struct allo_source *source, allo_take_rows *take, void *context,
 			    struct allo_error *err);
+
+/* Fails if the input is a recording that was truncated before its first event: its numbers would
+ * all be 0.  Requests for a profile, rows or events check it as well. */
+bool allo_source_check_events(struct allo_source *source, struct allo_error *err);
 
 /* Notes to the host that the recording lacks events, if it does. */
 void allo_source_note_gaps(const struct allo_source *source);

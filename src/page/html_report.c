@@ -73,7 +73,8 @@ static bool inspect(const char *path, const struct allo_source_options *reading,
 {
 	ALLO_DEFER(allo_source_close) struct allo_source source = { 0 };
 
-	if (!allo_source_open(&source, path, reading, err))
+	if (!allo_source_open(&source, path, reading, err) ||
+	    !allo_source_check_events(&source, err))
 		return false;
 	*is_recording = source.is_recording;
 	*is_packed = source.is_recording && source.recording.is_packed;

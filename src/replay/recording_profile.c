@@ -289,6 +289,10 @@ void allo_recording_note_gaps(const struct allo_recording *recording, struct all
 {
 	const struct allo_gaps *gaps = &recording->gaps;
 	const struct allo_pos file = { .file = recording->name };
+	/* A packed recording with its trailer is whole: the raw one was truncated. */
+	const bool ends_here = !recording->is_packed || gaps->has_no_trailer;
+	const struct allo_pos cut = { .file = recording->name,
+				      .byte = ends_here ? recording->size + 1 : 0 };
 	const struct allo_pos damage = { .file = recording->name, .byte = gaps->damaged_at + 1 };
 	const struct {
 		enum allo_note note;
@@ -315,7 +319,9 @@ void allo_recording_note_gaps(const struct allo_recording *recording, struct all
 
 	for (size_t i = 0; i < sizeof(found) / sizeof(*found); i++)
 		allo_note_many(notes, found[i].note, found[i].count,
-			       found[i].note == ALLO_NOTE_DAMAGED_PAGES ? damage : file);
+			       found[i].note == ALLO_NOTE_CUT             ? cut
+			       : found[i].note == ALLO_NOTE_DAMAGED_PAGES ? damage
+									  : file);
 }
 
 static void set_notes(struct builder *builder)

@@ -142,11 +142,27 @@ static bool has_place(const struct allo_notes *notes, enum allo_note kind)
 	       (first->file && notes->are_merged);
 }
 
+/* The numbers of a truncated file look like those of a whole one.  False if the note does not tell
+ * where the file ends. */
+static bool say_truncated(const struct allo_notes *notes)
+{
+	struct allo_pos end = notes->of[ALLO_NOTE_CUT].first;
+	char count[ALLO_NUMBER_SIZE], where[4200];
+
+	if (notes->of[ALLO_NOTE_CUT].count != 1 || !end.file || end.line > 0 || end.byte == 0)
+		return false;
+	allo_format_count(end.byte - 1, count);
+	end.byte = 0;
+	allo_say_note("%s is truncated: the numbers are those of its first %s bytes",
+		      allo_format_pos(end, where, sizeof(where)), count);
+	return true;
+}
+
 static void say_kind(const struct allo_notes *notes, enum allo_note kind)
 {
 	char count[ALLO_NUMBER_SIZE], detail[ALLO_NOTE_DETAIL], where[4200] = "";
 
-	if (notes->of[kind].count == 0)
+	if (notes->of[kind].count == 0 || (kind == ALLO_NOTE_CUT && say_truncated(notes)))
 		return;
 	if (has_place(notes, kind))
 		allo_format_pos(notes->of[kind].first, where, sizeof(where));

@@ -152,13 +152,15 @@ class Recordings(BadParts):
         path = self.file("cut.allo", whole[:len(whole) * 2 // 3])
         done = self.run_program(ALLO, "info", path)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn(b"note: 1 file ends before its recording does", done.stderr)
-        self.assertIn(f"{path}: 1 file ends before its recording does", self.allo_fails("info", "--strict", path))
+        size = len(whole) * 2 // 3
+        self.assertIn(f"note: {path} is truncated: the numbers are those of its first {size:,} bytes\n", done.stderr.decode())
+        self.assertIn(f"{path}: byte {size + 1}: 1 file is truncated", self.allo_fails("info", "--strict", path))
         self.allo("info", "--strict", GOLDEN / "allo" / "server.allo")
 
     def test_a_note_on_one_of_several_files_names_it(self):
         good, cut = GOLDEN / "allo" / "server.allo", (GOLDEN / "allo" / "notes.allo").read_bytes()
-        path = self.file("cut.allo", cut[:len(cut) * 2 // 3])
+        path = self.file("cut.allo", cut[:len(cut) - 20])  # its end, not its events
         for command in (["top"], ["convert", "-fo", "out.pb.gz"]):
             done = self.run_program(ALLO, *command, good, path)
-            self.assertIn(f"note: 1 file ends before its recording does (first at {path})\n", done.stderr.decode())
+            self.assertIn(f"note: {path} is truncated: the numbers are those of its first {path.stat().st_size:,} bytes\n",
+                          done.stderr.decode())

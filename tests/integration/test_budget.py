@@ -339,7 +339,7 @@ int main(void)
 
     def test_sarif_of_an_incomplete_input(self):
         data = (self.tmp / "leaks.4711.allo").read_bytes()
-        self.file("leaks.4711.allo", data[:len(data) * 3 // 4])
+        self.file("leaks.4711.allo", data[:-20])  # its end, not its events
         run, = self.sarif("--max-peak", "1G")["runs"]
         result, = run["results"]
         self.assertEqual(run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"], "incomplete")
@@ -381,15 +381,16 @@ class Incomplete(CaptureTest):
 
     def setUp(self):
         super().setUp()
-        self.allo("run", "-q", "-o", "packed.allo", "--", built("leaks.c"))
-        self.allo("run", "-q", "--raw", "-o", "raw.allo", "--", built("leaks.c"))
+        program = [built("churn.c"), "3", "20000"]  # a part of its events is read from a part of the raw file
+        self.allo("run", "-q", "-o", "packed.allo", "--", *program)
+        self.allo("run", "-q", "--raw", "-o", "raw.allo", "--", *program)
         self.file("all.supp", "leak:*\n")
         self.gates = {"budget": ["budget", "--max-peak", "1G", "--limit", "total <= 1G"],
                       "leaks": ["leaks", "--exit-code", "--suppressions", "all.supp"]}
 
     def cut(self, name):
         data = (self.tmp / name).read_bytes()
-        cut = self.file(f"cut-{name}", data[:len(data) * 3 // 4])
+        cut = self.file(f"cut-{name}", data[:-20] if name == "packed.allo" else data[:len(data) * 3 // 4])
         self.assertEqual(self.run_program(ALLO, "verify", cut).returncode, 3)
         return cut
 
@@ -406,6 +407,12 @@ class Incomplete(CaptureTest):
                 self.assertIn("is incomplete, so the check has failed", done.stderr.decode())
                 self.assertNotIn("kept", done.stdout.decode())
                 self.allo(*gate, "--allow-incomplete", self.cut(name))
+
+    def test_one_without_any_event_fails(self):
+        cut = self.file("cut.allo", (self.tmp / "packed.allo").read_bytes()[:200])
+        for gate in self.gates.values():
+            for options in ([], ["--allow-incomplete"]):
+                self.assertIn("the file ends after 200 bytes: no event can be read", self.allo_fails(*gate, *options, cut))
 
     def test_a_truncated_baseline_fails(self):
         done = self.run_program(ALLO, "budget", "--limit", "blocks growth <= 1000000", "--baseline",

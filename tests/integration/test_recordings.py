@@ -2,6 +2,7 @@
 import gzip
 import json
 import random
+import struct
 
 from allotest import ALLO, BUILD, GOLDEN, Test, unsanitized
 from recordings import built
@@ -207,6 +208,50 @@ class Gaps(Recordings):
                 self.assertEqual(done.returncode, 0, (form, size, done.stderr))
                 if form == "packed":
                     self.assertIn("cut", self.notes(part))
+
+    # Those that show numbers.
+    READERS = [["summary"], ["top"], ["tree"], ["leaks"], ["hist"], ["findings"], ["timeline"], ["threads"], ["events"],
+               ["blocks"], ["peek", "main"], ["list", "main"], ["budget", "--max-peak", "1G"], ["sql", "SELECT 1"],
+               ["flame", "-o", "out.svg"], ["report", "-o", "out.html"], ["convert", "-o", "out.pb.gz"], ["diff", PACKED]]
+
+    def refused(self, path, says):
+        for command in self.READERS:
+            inputs = [path, *command[1:]] if command[0] == "sql" else [*command[1:], path]
+            done = self.run_program(ALLO, command[0], *inputs)
+            self.assertEqual((done.returncode, done.stdout), (1, b""), command)
+            self.assertEqual(done.stderr.decode(), f"allo: error: {path}: {says}: no event can be read\n"
+                             "  hint: record the program again; 'allo verify' lists what is missing\n")
+        for name in ("out.svg", "out.html", "out.pb.gz"):
+            self.assertFalse((self.tmp / name).exists())
+        self.assertIn(" is truncated: ", self.run_program(ALLO, "info", path).stderr.decode())
+        self.assertEqual(self.run_program(ALLO, "info", path).returncode, 0)
+        self.assertEqual(self.notes(path)["cut"], 1)
+
+    def test_a_file_that_ends_before_its_first_event_has_no_numbers(self):
+        """Not zeros, which look like those of a program that did not allocate."""
+        packed = self.make("server", "packed").read_bytes()
+        events = next(at for at in range(len(packed)) if packed[at:at + 8] == struct.pack("=4sI", b"ACHK", 19))
+        raw = self.make("server", "raw").read_bytes()
+        for data, sizes in ((packed, (10, 100, events + 60)), (raw, (20000, 65536))):
+            for size in sizes:
+                self.refused(self.file("part.allo", data[:size]), f"the file ends after {size:,} bytes")
+
+    def test_a_part_with_events_is_named_as_a_part(self):
+        for form in ("raw", "packed"):
+            data = self.make("server", form).read_bytes()
+            size = len(data) - 20 if form == "packed" else len(data) - 65536
+            part = self.file("part.allo", data[:size])
+            for command in ("summary", "top", "hist", "timeline", "events"):
+                done = self.run_program(ALLO, command, part)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn(f"note: {part} is truncated: the numbers are those of its first {size:,} bytes\n",
+                              done.stderr.decode())
+
+    def test_a_program_that_was_killed_has_no_truncated_file(self):
+        for path in (KILLED, self.make("killed", "raw")):
+            done = self.run_program(ALLO, "summary", path)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertNotIn(b"truncated", done.stderr)
 
     def test_bytes_after_a_packed_recording_are_noted(self):
         data = self.make("server", "packed").read_bytes()

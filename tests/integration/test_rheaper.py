@@ -325,8 +325,7 @@ class Damage(Rheaper):
                 (lambda r: r.alloc(0x10, 5, 1), "1 block was allocated at the address of a live one"),
                 (lambda r: r.alloc(0x90, 5, 2), "1 allocation has a stack that is not in the file"),
                 (lambda r: r.tails.update({"events/events-ThreadId(1)": b"\1" * 48}),
-                 "1 file ends before its recording does (first at rip-1/events/"
-                 "events-ThreadId(1): byte 197)")):
+                 "rip-1/events/events-ThreadId(1) is truncated: the numbers are those of its first 196 bytes")):
             self.assertIn(f"note: {says}", noted(change).replace(f"{self.tmp}/", ""))
 
     def test_a_line_that_is_no_backtrace_is_named_with_its_place(self):

@@ -139,7 +139,8 @@ static void contents_done(struct contents *contents)
 static bool read_contents(const struct allo_common *common, const char *file,
 			  struct contents *contents, struct allo_error *err)
 {
-	const struct allo_profile_request request = { .marks = &contents->marks,
+	const struct allo_profile_request request = { .describes = true,
+						      .marks = &contents->marks,
 						      .summary = &contents->summary,
 						      .symbols = &contents->symbols };
 	struct allo_source_options reading;

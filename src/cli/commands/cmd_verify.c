@@ -175,9 +175,9 @@ static bool run_verify(const void *options_given, char **files, struct allo_erro
 	ALLO_DEFER(allo_profile_done) struct allo_profile profile = { 0 };
 	ALLO_DEFER(allo_report_done) struct allo_report report = { 0 };
 	const struct verify *opt = options_given;
-	struct allo_profile_request request = { .keep_accesses = true,
-						.no_names = true,
-						.checks_all = true };
+	struct allo_profile_request request = {
+		.keep_accesses = true, .no_names = true, .describes = true, .checks_all = true
+	};
 	struct allo_error failure = { 0 };
 	bool ok;
 
