@@ -15,7 +15,7 @@
 
 /* Larger arrays have mappings of their own, which the system gets back when they are freed.  glibc
  * would raise the limit to 32 MiB as arrays grow, and keep twice as much of free memory. */
-enum { MAPPED_LEAST = 4 << 20 };
+enum { MAPPED_LEAST = 512 << 10, KEPT_MOST = 8 << 20 };
 
 /* Exit statuses. */
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_UNMET = 3 };
@@ -120,7 +120,7 @@ int main(int argc, char **argv)
 	int status;
 
 	mallopt(M_MMAP_THRESHOLD, MAPPED_LEAST);
-	mallopt(M_TRIM_THRESHOLD, 2 * MAPPED_LEAST); /* 128 KiB otherwise: too many calls */
+	mallopt(M_TRIM_THRESHOLD, KEPT_MOST); /* 128 KiB otherwise: too many calls */
 	status = dropin ? run_dropin(dropin, arguments, &err) : run_named(arguments, &files, &err);
 	if (allo_failed(&err) && err.code != ALLO_UNMET)
 		allo_say_error(&err);
