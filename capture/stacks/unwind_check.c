@@ -12,21 +12,28 @@ enum { DEPTH_MAX = 4096 };
 static _Unwind_Reason_Code (*backtrace)(_Unwind_Trace_Fn each, void *context);
 static _Unwind_Ptr (*get_pc)(struct _Unwind_Context *frame);
 
+static void find_functions(void *library)
+{
+	*(void **)&backtrace = dlsym(library, "_Unwind_Backtrace");
+	*(void **)&get_pc = dlsym(library, "_Unwind_GetIP");
+}
+
 void allo_unwind_check_init(void)
 {
 	static bool is_done;
 	void *libgcc;
 
+	if (is_done || allo_settings.check_every == 0)
+		return;
+	find_functions(RTLD_DEFAULT);
 	/* Loading a library initializes those that it needs.  The C library, too, but without the
 	 * arguments of the program: so not before it has been initialized with them. */
-	if (is_done || !environ || allo_settings.check_every == 0)
+	if (!backtrace && !environ)
 		return;
 	is_done = true;
-	libgcc = dlopen("libgcc_s.so.1", RTLD_NOW);
-	if (!libgcc)
-		return;
-	*(void **)&backtrace = dlsym(libgcc, "_Unwind_Backtrace");
-	*(void **)&get_pc = dlsym(libgcc, "_Unwind_GetIP");
+	libgcc = backtrace ? NULL : dlopen("libgcc_s.so.1", RTLD_NOW);
+	if (libgcc)
+		find_functions(libgcc);
 }
 
 /* Allocated with mmap: too large for the stacks of the program's threads. */

@@ -165,12 +165,13 @@ static void add_sample(struct allo_lens *lens, struct allo_profile *profile,
 {
 	size_t width = profile->metrics.len;
 	size_t from = sample * width, into = ((size_t)lens->sample_of.at[sample] - 1) * width;
-	const uint64_t *values = &all->values.at[from];
-	uint64_t *sums = &lens->samples.values.at[into];
 
 	for (size_t m = 0; m < width; m++) {
-		if (values[m] != 0)
-			allo_profile_add_value(profile, m, &sums[m], values[m]);
+		uint64_t value = all->values.at[from + m];
+
+		if (value != 0)
+			allo_profile_add_value(profile, m, &lens->samples.values.at[into + m],
+					       value);
 	}
 	for (size_t m = 0; m < width && from + m < all->variances.len; m++)
 		lens->samples.variances.at[into + m] += all->variances.at[from + m];
