@@ -314,11 +314,15 @@ class Overhead(Sampled):
     SANITIZED = False
 
     def record_uneven(self, threads, *options):
-        self.must(ALLO, "run", "-q", "-f", "--raw", "--max-overhead", 2, *options, "-o", "uneven.allo", "--",
-                  built("uneven.c", "-pthread"), threads, 600000)
-        self.allo("symbolize", "-q", "-f", "uneven.allo", "-o", "uneven.packed.allo")
-        sampling = self.allo_json("info", "uneven.allo")["recording"]["sampling"]
+        """A run that is long enough for the interval to change."""
+        for rounds in (600_000, 2_400_000, 9_600_000):
+            self.must(ALLO, "run", "-q", "-f", "--raw", "--max-overhead", 2, *options, "-o", "uneven.allo", "--",
+                      built("uneven.c", "-pthread"), threads, rounds)
+            sampling = self.allo_json("info", "uneven.allo")["recording"]["sampling"]
+            if sampling["overhead"]["rate_changes"] > 0:
+                break
         self.assertGreater(sampling["overhead"]["rate_changes"], 0)
+        self.allo("symbolize", "-q", "-f", "uneven.allo", "-o", "uneven.packed.allo")
         return sampling
 
     def test_estimates_stay_true(self):
