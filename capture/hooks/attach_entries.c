@@ -59,9 +59,10 @@ struct planned {
 
 static struct planned planned[REPLACED], operators[ALLO_ATTACHED_OPERATORS];
 
-static void refuse(const char *what, const char *why, const char *more)
+/* Writes the reason why the process cannot be recorded. */
+static void refuse(const char *subject, const char *problem, const char *detail)
 {
-	const char *const texts[] = { what, why, more };
+	const char *const texts[] = { subject, problem, detail };
 	char *out = allo_attach_plan.why, *end = out + sizeof(allo_attach_plan.why) - 1;
 
 	for (unsigned i = 0; i < 3; i++) {

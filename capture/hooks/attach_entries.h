@@ -1,9 +1,9 @@
 /*
  * attach_entries.h - the hooks of a runtime that `allo attach` has loaded into a running process.
  *
- * Nobody calls the functions of a library that is loaded late, so the entries of libc's functions
- * become jumps to them (capture/patch).  This process prepares the jumps; `allo attach` writes them
- * while all threads stand still, and `allo detach` takes them back.
+ * The program is bound to libc's functions already and would not call ours.  So the entries of
+ * libc's functions become jumps to ours (capture/patch).  This process prepares the jumps; `allo
+ * attach` writes them while all threads stand still, and `allo detach` takes them back.
  */
 #ifndef ALLO_CAPTURE_ATTACH_ENTRIES_H
 #define ALLO_CAPTURE_ATTACH_ENTRIES_H

@@ -221,7 +221,7 @@ static void redirect_real(void)
 	allo_operators_update();
 }
 
-/* Patches what the search has found. */
+/* Patches the functions that the search has found. */
 static enum allo_allocator_state patch_all(void)
 {
 	enum allo_allocator_state state = ALLO_ALLOCATOR_RECORDED;

@@ -73,7 +73,7 @@ static bool read_operands(const uint8_t *code, const struct allo_x86_instruction
 	return true;
 }
 
-/* What is known while the instructions of a function are read. */
+/* The state of reading the instructions of a function. */
 struct reader {
 	struct way way;
 	uint8_t table, target; /* registers with the table, and with a function of it */

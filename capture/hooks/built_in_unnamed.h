@@ -3,8 +3,8 @@
  *
  * Chromium's malloc and its relatives call functions through a table of pointers.  Three pairs of
  * such functions are not exported: calloc and realloc that may return NULL, and those for
- * alignments that Rust code calls.  Blocks pass between them and the exported ones, so an
- * allocator that is recorded without them would free blocks that nobody has allocated.
+ * alignments that Rust code calls.  Blocks pass between them and the exported ones.  Without them,
+ * a recording would have frees of unknown blocks.
  */
 #ifndef ALLO_CAPTURE_BUILT_IN_UNNAMED_H
 #define ALLO_CAPTURE_BUILT_IN_UNNAMED_H

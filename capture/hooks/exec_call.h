@@ -12,7 +12,7 @@ static inline bool allo_is_exec_call(long number)
 	return number == SYS_execve || number == SYS_execveat;
 }
 
-/* Does what the function of this name does; `a` to `e` are the arguments of the system call. */
+/* Hooks execve() and execveat(), given as the number and the arguments of a system call. */
 ALLO_HIDDEN int allo_exec_call(long number, long a, long b, long c, long d, long e);
 
 #endif

@@ -74,7 +74,7 @@ static const char *value_of(char *const *environment, const char *name)
 	return NULL;
 }
 
-/* The program, and what it has loaded. */
+/* The program and its loaded libraries. */
 
 static void find_program(struct program *program)
 {

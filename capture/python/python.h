@@ -44,8 +44,8 @@ void allo_python_keep_library(void);
 /* A recording has begun. */
 void allo_python_begin(void);
 
-/* Takes over a library that was seen, and writes what was found to the recording.  Called inside of
- * a hook, without locks. */
+/* Starts to use a Python library that was seen, and writes the findings to the recording.  Called
+ * inside of a hook, without locks. */
 void allo_python_tell(void);
 
 struct allo_thread_state;

@@ -45,7 +45,7 @@ struct allo_python_known_site {
 	uint32_t generation; /* of the code objects in the bucket of `code` */
 };
 
-/* What was left to merge when a frame of the merged stack was next: see python_stacks.c. */
+/* The frames that were left to merge before one frame of the merged stack: see python_stacks.c. */
 struct allo_python_mark {
 	uint64_t hash; /* of all frames that were left */
 	uint32_t natives, left;

@@ -13,7 +13,7 @@
 enum allo_python_shape {
 	ALLO_PYTHON_FRAME_OBJECTS, /* 3.10: frames are objects, with a 32-bit instruction */
 	ALLO_PYTHON_ENTRY_FLAGS,   /* 3.11: a flag marks the frame that the interpreter entered */
-	ALLO_PYTHON_ENTRY_FRAMES,  /* 3.12 and later: the interpreter adds a frame of its own */
+	ALLO_PYTHON_ENTRY_FRAMES,  /* 3.12 and later: the interpreter adds an entry frame */
 };
 
 struct allo_python_layout {

@@ -1,8 +1,8 @@
 /*
  * python_objects.h - hooks of CPython's allocators, which hand out objects from arenas.
  *
- * The hooks call the real allocators, so the program's memory is laid out as without them.  What
- * these request meanwhile from malloc or mmap is not recorded: the objects in it are.
+ * The hooks call the real allocators, so the layout of the program's memory does not change.  The
+ * memory that these allocators request from malloc or mmap is not recorded: its objects are.
  */
 #ifndef ALLO_CAPTURE_PYTHON_OBJECTS_H
 #define ALLO_CAPTURE_PYTHON_OBJECTS_H

@@ -12,8 +12,7 @@
  * needs no symbols, and is right for any way of compiling the interpreter. */
 
 /* Frames that one call of the interpreter's function executes form a group.  Merging goes from the
- * innermost frame outwards, and this is how far it has come.  What is left to merge depends on
- * nothing else. */
+ * innermost frame outwards.  This is its progress, and determines the rest of the merge. */
 struct position {
 	uint32_t natives; /* outermost native frames that are left */
 	uint32_t left;    /* outermost Python frames that are left */
