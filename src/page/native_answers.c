@@ -119,19 +119,24 @@ static void query_result_done(struct query_result *result)
 	result->bytes = 0;
 }
 
+static bool has_column(const struct query_result *result, const char *name)
+{
+	for (size_t i = 0; i < result->columns; i++) {
+		if (strcmp(result->names[i], name) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* The page finds columns by name, so later ones of the same name get a number: "size (2)". */
 static char *column_name(const struct query_result *result, const char *name)
 {
-	unsigned number = 1;
 	char *unique = strdup(name);
 
-	for (size_t i = 0; unique && i < result->columns; i++) {
-		if (strcmp(result->names[i], unique) != 0)
-			continue;
+	for (unsigned number = 2; unique && has_column(result, unique); number++) {
 		free(unique);
-		if (asprintf(&unique, "%s (%u)", name, ++number) < 0)
-			return NULL;
-		i = (size_t)-1;
+		if (asprintf(&unique, "%s (%u)", name, number) < 0)
+			unique = NULL;
 	}
 	return unique;
 }
